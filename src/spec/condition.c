@@ -277,6 +277,7 @@ static unsigned nots_beyond(struct reading *r, struct span s, bool *ret_any)
 
 /* ---- all of it ---- */
 
+/* The token that begins there; NONE: none does. */
 static size_t find_token(const struct condition_source *s, uint32_t line, uint32_t column)
 {
 	size_t lo = 0, hi = s->n;
@@ -324,6 +325,7 @@ static bool may_be_template(struct reading *r, struct span s)
 	return false;
 }
 
+/* false: it cannot be told: something of it is cut, or no memory; b is as it was. opposite: with a ! before it. */
 static bool append_condition(struct reading *r, struct span s, bool opposite, struct buf *b)
 {
 	size_t start = b->n;
@@ -428,7 +430,8 @@ static int statement_text(struct reading *r, const struct condition *c, size_t t
 	return 0;
 }
 
-/* The text of the operand `span` that token t is in. As condition_text. */
+/* The text of the operand `span` that token t is in. As condition_text. 1: appended; 0: it is not known; -1: it
+ * contradicts the branch. */
 static int operand_text(struct reading *r, const struct condition *c, size_t t, struct span span, struct buf *b)
 {
 	struct span all = span;

@@ -170,6 +170,7 @@ static void skip_space_and_comments(struct lexer *l, struct condition_source *s,
 	}
 }
 
+/* The longest that fits; 1 for any other character. */
 static size_t sign_length(const struct lexer *l)
 {
 	static const char *const signs[] = {
@@ -214,6 +215,7 @@ static enum token_kind skip_word(struct lexer *l)
 	return TOKEN_TEXT;
 }
 
+/* Moves behind it. */
 static void read_token(struct lexer *l, struct token *t)
 {
 	char c = *l->p;

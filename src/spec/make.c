@@ -58,6 +58,7 @@ bool make_works(const char **ret_what)
 	return works;
 }
 
+/* In the child: CPU time, memory and no core. Always 0. */
 static int keep_to_limits(void *arg)
 {
 	(void)arg;
@@ -106,6 +107,7 @@ static size_t last_sentence(const char *said, const char **ret)
 	return 0;
 }
 
+/* -EBADMSG, -ENODATA (there is no bitcode), with the sentence. */
 static int report_reader_failure(int status, const char *said, struct err *err)
 {
 	const char *line;
@@ -133,7 +135,7 @@ static int report_reader_failure(int status, const char *said, struct err *err)
 	return -EBADMSG;
 }
 
-/* What make_spec starts and hands over. */
+/* What make_spec starts and hands over. -ENOTSUP with a sentence: they are not there. */
 static int find_parts(const struct make *m, char program[4200], char code[4200], struct err *err)
 {
 	const char *why;

@@ -222,6 +222,7 @@ struct member_header {
 	char name[16], date[12], uid[6], gid[6], mode[8], size[10], end[2];
 };
 
+/* false: no digit. */
 static bool parse_decimal_prefix(const char *p, size_t n, uint64_t *ret)
 {
 	uint64_t v = 0;

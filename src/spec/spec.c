@@ -52,6 +52,7 @@ struct strings {
 	size_t mask, n;
 };
 
+/* false: no memory; it is as it was. */
 static bool strings_grow(struct strings *t)
 {
 	size_t size = t->slot ? (t->mask + 1) * 2 : 1024;
@@ -71,6 +72,7 @@ static bool strings_grow(struct strings *t)
 	return true;
 }
 
+/* As its place among the strings, where it stands once; 0: empty. out->failed: no memory. */
 static void encode_string(struct strings *t, struct buf *out, const char *s)
 {
 	size_t n = s ? strlen(s) : 0;
@@ -253,6 +255,7 @@ static uint32_t decode_file(struct reader *r, const struct spec *s)
 	return v ? v - 1 : SPEC_NONE;
 }
 
+/* Room for need elements. false: no memory; it is as it was. */
 static bool grow_array(void **v, size_t *cap, size_t need, size_t size)
 {
 	if (need <= *cap)
@@ -328,6 +331,7 @@ static const char **decode_strings(struct reader *r, uint32_t *ret_n)
 	return v;
 }
 
+/* r->bad: it is none. */
 static void read_functions(struct reader *r, struct spec *s)
 {
 	s->functions = r->bad ? NULL : decode_array(r, sizeof(*s->functions), &s->n_functions);
@@ -386,6 +390,7 @@ static void read_figures(struct reader *r, struct spec *s)
 	memcpy(&s->stats, figures, sizeof(figures));
 }
 
+/* Behind the head; r->bad: it is none. */
 static void read_body(struct reader *r, struct spec *s)
 {
 	read_strings(r, s);

@@ -31,6 +31,7 @@ static bool count_parts(const struct spec *const *parts, size_t n, struct spec *
 	return true;
 }
 
+/* For all parts. false: no memory, and what there is must be released. */
 static bool make_join_room(struct spec *s)
 {
 	s->files = calloc(s->n_files + 1, sizeof(*s->files));
@@ -53,6 +54,7 @@ struct join_place {
 	uint32_t files, functions, nodes, edges, targets, gaps, unexamined;
 };
 
+/* Appends p, with its numbers shifted; *at moves on. */
 static void join_part(const struct spec *p, struct join_place *at, struct spec *ret)
 {
 	memcpy(ret->files + at->files, p->files, p->n_files * sizeof(*p->files));

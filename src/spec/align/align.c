@@ -116,7 +116,7 @@ static bool is_first(const struct within *in, const struct region_items *l, int 
 	return i == 0 && !in->spine && l->v[i].start == in->start[side];
 }
 
-/* Two items whose labels are equal and whose insides are not. */
+/* Two items whose labels are equal and whose insides are not. 0, -ENOMEM, -E2BIG. */
 static int align_inside(struct aligner *x, const struct within *in, const struct region_items lists[2],
                         const size_t at[2])
 {
@@ -217,6 +217,7 @@ static size_t count_iterations(const struct aligner *x, const struct region_item
 	return before + n;
 }
 
+/* Items a and b, which may be equal. 0, -ENOMEM, -E2BIG. */
 static int align_pair(struct aligner *x, const struct within *in, const struct region_items lists[2], size_t a,
                       size_t b)
 {
@@ -265,6 +266,7 @@ static int align_without_regions(struct aligner *x, const struct region_items li
 }
 
 /* What lies between two pairs of equal items: paired by label. */
+/* What lies between two pairs of equal items: paired by label. 0, -ENOMEM, -E2BIG. */
 static int align_gap(struct aligner *x, const struct within *in, const struct region_items lists[2], size_t a0,
                      size_t a1, size_t b0, size_t b1)
 {
@@ -329,6 +331,7 @@ static int match_by_steps(const struct region_items lists[2], uint64_t *const ha
 	return r;
 }
 
+/* Both lists have items. 0, -ENOMEM, -E2BIG. */
 static int align_items(struct aligner *x, const struct within *in, const struct region_items lists[2])
 {
 	uint64_t *hash[2] = {NULL, NULL};
@@ -368,6 +371,7 @@ static int align_items(struct aligner *x, const struct within *in, const struct 
 	return r;
 }
 
+/* What has no partner on the other side is told as such. 0, -ENOMEM, -E2BIG. */
 static int align_lists(struct aligner *x, const struct within *in, const struct region_items lists[2])
 {
 	struct loop_state was = {0};
@@ -420,6 +424,7 @@ static void find_cut(const struct reading *reading, const struct align_side side
 	}
 }
 
+/* From the innermost region that was open where the sides parted, to the outermost. 0, -ENOMEM, -E2BIG. */
 static int align_outwards(struct aligner *x, const struct region_stack *at_fork, struct region_items *lists[2],
                           const size_t live[2], const size_t cut[2])
 {

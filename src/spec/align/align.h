@@ -52,7 +52,7 @@ struct align_pairs {
 int align_sides(const struct reading *reading, const struct align_side side[2], const struct align_pairs *pairs,
                 struct align_result *r);
 /* The same by Algorithm 2 of ProvScope (section III.C): in each function greedily, then in the calls that are aligned.
- */
+ * 0, -ENOMEM. */
 int align_greedy(const struct reading *reading, const struct align_side side[2], const struct align_pairs *pairs,
                  struct align_result *r);
 
@@ -69,7 +69,8 @@ struct align_writer {
 	uint32_t loop_function, loop; /* the innermost loop whose turns are known, for what begins now */
 	size_t iterations[2];
 };
-/* n steps from a and b on are aligned and equal, or one of them is one decision that went different ways. */
+/* n steps from a and b on are aligned and equal, or one of them is one decision that went different ways. 0, -ENOMEM.
+ * */
 int align_emit_match(struct align_writer *w, size_t a, size_t b, size_t n);
 /* Nothing before a and b will be aligned any more: what is not told yet stands alone. */
 void align_emit_unmatched(struct align_writer *w, size_t a, size_t b);

@@ -31,6 +31,7 @@ static bool leaves_step(const struct spec_node *n)
 	       (n->kind == SPEC_DECISION && !(n->flags & SPEC_UNRECORDED));
 }
 
+/* A function that is too large gets none: 0, and *ret stays as it is. -ENOMEM. */
 static int make_function_layout(const struct spec *s, uint32_t function, struct flow_layout *ret)
 {
 	const struct spec_function *f = &s->functions[function];
@@ -59,6 +60,7 @@ static uint64_t node_label(const struct spec_node *n)
 	return hash_more(n->kind, n->name, strlen(n->name));
 }
 
+/* Node by node, with conditions and edges. */
 static bool functions_equal(const struct spec *a, uint32_t fa, const struct spec *b, uint32_t fb)
 {
 	const struct spec_function *x = &a->functions[fa], *y = &b->functions[fb];
@@ -77,7 +79,8 @@ static bool functions_equal(const struct spec *a, uint32_t fa, const struct spec
 	return true;
 }
 
-/* Nodes that only B's function has are numbered behind A's. */
+/* Nodes that only B's function has are numbered behind A's. *ret: for each node of B's its number, the caller's. 0,
+ * -ENOMEM. */
 static int map_nodes(const struct spec *a, uint32_t fa, const struct spec *b, uint32_t fb, uint32_t **ret)
 {
 	uint32_t na = a->functions[fa].n_nodes, nb = b->functions[fb].n_nodes;
@@ -134,7 +137,7 @@ static struct named *names_of(const struct spec *s)
 	return v;
 }
 
-/* Functions of one name, and where the name occurs twice of one file, are the same function. */
+/* Functions of one name, and where the name occurs twice of one file, are the same function. 0, -ENOMEM. */
 static int bring_together(struct atlas *m)
 {
 	const struct spec *a = m->spec[0], *b = m->spec[1];

@@ -55,6 +55,7 @@ static int function_of(struct maker *m, const char *name, const char *module, ui
 	return r < 0 || *ret < known ? r : intern_text(&m->names, name, &m->function_name[*ret]);
 }
 
+/* *ret: the number of the place with that key, made if it is new. 0, -ENOMEM. */
 static int number_place(struct maker *m, const char *key, size_t n, uint32_t function, const char *file, uint32_t line,
                         const char *name, bool call, uint32_t *ret)
 {
@@ -75,7 +76,7 @@ static int number_place(struct maker *m, const char *key, size_t n, uint32_t fun
 
 /* ---- steps ---- */
 
-/* Nodes are numbered when all are known; until then a step has the place's number. */
+/* Nodes are numbered when all are known; until then a step has the place's number. 0, -ENOMEM. */
 static int append_called_step(struct maker *m, int side, uint32_t call, const struct symbol *s)
 {
 	struct called_steps *o = m->out;
@@ -96,6 +97,7 @@ static int append_called_step(struct maker *m, int side, uint32_t call, const st
 	return r;
 }
 
+/* 0, -ENOMEM. */
 static int enter_called_function(struct maker *m, int side, uint32_t call, uint32_t function)
 {
 	int r = reserve_one_more(&m->stack, &m->cap_stack, m->depth, sizeof(*m->stack));
@@ -130,6 +132,7 @@ static void call_key(const struct calls *c, const struct traced_call *t, struct 
 	           result == CALL_FAILED ? (long long)t->value : 0LL);
 }
 
+/* A call of a trace without stacks. 0, -ENOMEM. */
 static int append_flat_call(struct maker *m, int side, uint32_t i)
 {
 	const struct calls *c = &m->c[side];
@@ -153,6 +156,7 @@ static int append_flat_call(struct maker *m, int side, uint32_t i)
 	return r < 0 ? r : append_at_step(m, side, i, place);
 }
 
+/* Enters and leaves functions from the stack before to that of call i. 0, -ENOMEM. */
 static int add_stack(struct maker *m, int side, uint32_t i)
 {
 	const struct calls *c = &m->c[side];
@@ -221,6 +225,7 @@ static int add_side(struct maker *m, int side)
 
 /* ---- the graph ---- */
 
+/* Then by line. */
 static int by_function(const void *x, const void *y, void *arg)
 {
 	const struct place *v = arg;
@@ -249,7 +254,7 @@ static char *join_vocabulary(const struct vocabulary *w, size_t *offset)
 }
 
 /* Nodes: of each function its entry, its return, then its places by their lines; how they follow one another is not
- * known. node: by place. */
+ * known. node: by place. node: gets the number of each place's node. 0, -ENOMEM. */
 static int make_calls_spec(struct maker *m, uint32_t *node)
 {
 	uint32_t n_places = m->places.n, n_functions = m->functions.n, k = 0;
@@ -300,7 +305,7 @@ failed:
 	return -ENOMEM;
 }
 
-/* The steps again, with nodes in the place of places. */
+/* The steps again, with nodes in the place of places. 0, -ENOMEM. */
 static int renumber_steps(struct maker *m, const uint32_t *node)
 {
 	struct called_steps *o = m->out;

@@ -18,6 +18,7 @@ static void flow_graph_release(struct graph *g)
 	free(g->to);
 }
 
+/* The edges by the node that they leave (backward: enter). 0, -ENOMEM. */
 static int graph_make(uint32_t n, const struct layout_edge *e, size_t n_edges, bool backward, struct graph *ret)
 {
 	struct graph g = {.n = n};
@@ -51,7 +52,8 @@ static int edge_add(struct edges *e, uint32_t from, uint32_t to)
 }
 
 /* The edges between seen nodes (and from the entry), paths through unseen ones taken as one edge. Nodes from which no
- * seen node can be reached get one to `exit`, and so does what ends the function. */
+ * seen node can be reached get one to `exit`, and so does what ends the function. 0, -ENOMEM; -E2BIG: that takes too
+ * long. */
 static int contract_unobserved(const struct graph *g, const bool *seen, uint32_t entry, uint32_t exit,
                                struct edges *ret)
 {
@@ -89,8 +91,7 @@ static int contract_unobserved(const struct graph *g, const bool *seen, uint32_t
 }
 
 /* Nodes in the order in which a depth-first walk from root leaves them; ret_place is LAYOUT_NONE where it does not
- * come.
- */
+ * come. Both have room for all nodes. 0, -ENOMEM. */
 static int post_order(const struct graph *g, uint32_t root, uint32_t *ret_order, uint32_t *ret_place, uint32_t *ret_n)
 {
 	uint32_t *stack = malloc((g->n + 1) * sizeof(*stack)), *next = malloc((g->n + 1) * sizeof(*next));
@@ -124,7 +125,8 @@ static int post_order(const struct graph *g, uint32_t root, uint32_t *ret_order,
 	return 0;
 }
 
-/* Immediate dominators from root (Cooper, Harvey, Kennedy 2001). `back` has the edges turned round. */
+/* Immediate dominators from root (Cooper, Harvey, Kennedy 2001). `back` has the edges turned round. LAYOUT_NONE: not
+ * reached. 0, -ENOMEM. */
 static int find_dominators(const struct graph *g, const struct graph *back, uint32_t root, uint32_t *ret_idom)
 {
 	uint32_t *order = malloc((g->n + 1) * sizeof(*order)), *place = malloc((g->n + 1) * sizeof(*place)), n = 0;
@@ -183,7 +185,7 @@ static bool edge_counts_in_loop(const struct flow_layout *s, uint32_t to, uint32
 }
 
 /* One level: finds the components of the nodes whose loop is `outer`, without edges into its head; each of more than
- * one node, or with an edge to itself, is a loop. (Tarjan 1972, without recursion.) */
+ * one node, or with an edge to itself, is a loop. (Tarjan 1972, without recursion.) 0, -ENOMEM. */
 static int find_loop_components(struct flow_layout *s, const struct graph *g, const uint32_t *place,
                                 const uint32_t *members, uint32_t n, uint32_t outer, struct tarjan *t)
 {
@@ -246,6 +248,7 @@ static int find_loop_components(struct flow_layout *s, const struct graph *g, co
 	return r;
 }
 
+/* All loops, the outer ones first. place: LAYOUT_NONE for nodes that are not reached. 0, -ENOMEM; -E2BIG: too many. */
 static int find_loop_nest(struct flow_layout *s, const struct graph *g, const uint32_t *place)
 {
 	struct tarjan t = {0};
@@ -280,7 +283,7 @@ static int find_loop_nest(struct flow_layout *s, const struct graph *g, const ui
 }
 
 /* Where the exit cannot be reached from (an endless loop) it is given an edge from there, so that all nodes have
- * post-dominators: from the heads of outermost loops, and then from whatever is left. */
+ * post-dominators: from the heads of outermost loops, and then from whatever is left. 0, -ENOMEM. */
 static int join_endless(const struct flow_layout *s, struct edges *e, uint32_t exit, const uint32_t *place)
 {
 	uint32_t *order = malloc(((size_t)exit + 2) * sizeof(*order)),

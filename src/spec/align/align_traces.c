@@ -63,6 +63,7 @@ static uint32_t number_of_library(const struct walker *w, uint32_t function)
 	return SPEC_NONE;
 }
 
+/* The event names a function: 1 and its step; -EBADMSG, -ENOMEM with a sentence. */
 static int walker_enter(struct walker *w, uint32_t function, struct err *err, struct symbol *ret)
 {
 	const struct spec *s = walker_spec(w);
@@ -85,6 +86,7 @@ static int walker_enter(struct walker *w, uint32_t function, struct err *err, st
 	return 1;
 }
 
+/* The event names a node of the function at hand: 1 and its step; -EBADMSG with a sentence. */
 static int pass_node(const struct walker *w, struct err *err, struct symbol *ret)
 {
 	const struct spec *s = walker_spec(w);
@@ -275,7 +277,7 @@ static void fill_spot(const struct symbol *s, const struct call_site *stack, siz
 	ret->value = s->value;
 }
 
-/* One pass over a side's steps for all that is asked of it. */
+/* One pass over a side's steps for all that is asked of it. Sorts q. 0, -ENOMEM. */
 static int fill_all_spots(const struct symbols *symbols, const struct steps *steps, int side, struct question *q,
                           size_t n)
 {
@@ -315,6 +317,7 @@ static int fill_all_spots(const struct symbols *symbols, const struct steps *ste
 	return 0;
 }
 
+/* The first max divergences, with where and in which calls they are. 0, -ENOMEM. */
 static int resolve_differences(const struct symbols *symbols, struct compared *c, size_t max)
 {
 	int r = 0;
@@ -352,7 +355,8 @@ static void take_operands(const struct trace_event *e, struct spot *ret)
 	ret->b.u = e->b.u;
 }
 
-/* The operands of the decisions that are told; both files once, up to the last of them. */
+/* The operands of the decisions that are told; both files once, up to the last of them. -ENOMEM, else 0: what cannot be
+ * read has none. */
 static int read_operands(const struct atlas *m, const char *path, int side, struct compared *c, struct err *err)
 {
 	struct walker w;

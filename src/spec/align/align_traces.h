@@ -132,7 +132,8 @@ int compare_traces(const struct atlas *m, const char *const path[2], const struc
                    struct compared *ret);
 void compared_release(struct compared *c);
 
-/* Steps that exist already (ProvScope's traces, tests) in place of files: no operands. Takes the steps of t. */
+/* Steps that exist already (ProvScope's traces, tests) in place of files: no operands. Takes the steps of t. 0;
+ * -ENOMEM, -E2BIG with a sentence. */
 int compare_steps(const struct atlas *m, const struct symbols *symbols, const struct compare_options *o,
                   struct err *err, struct compared *c);
 

@@ -112,7 +112,7 @@ static int by_place(const void *x, const void *y)
 	return a[0] < b[0] ? -1 : a[0] > b[0];
 }
 
-/* Longest increasing subsequence of what is unique in both (the patience diff). */
+/* Longest increasing subsequence of what is unique in both (the patience diff). 0, -ENOMEM. */
 static int match_unique(struct match *m, struct box x)
 {
 	size_t n = (size_t)(x.a1 - x.a0 + x.b1 - x.b0), k = 0, n_pairs = 0, length = 0;
@@ -161,6 +161,7 @@ static int match_unique(struct match *m, struct box x)
 	return 0;
 }
 
+/* 0, -ENOMEM. */
 static int match_box(struct match *m, struct box x)
 {
 	/* The larger half goes onto the stack, so that it stays below 64 entries. */
@@ -201,6 +202,7 @@ struct hashes {
 	bool zero;
 };
 
+/* 0 is a hash, too. */
 static bool hashes_contain(const struct hashes *s, uint64_t h)
 {
 	if (!h)
@@ -211,6 +213,7 @@ static bool hashes_contain(const struct hashes *s, uint64_t h)
 	return s->v[at] == h;
 }
 
+/* 0, -ENOMEM. */
 static int hashes_make(const uint64_t *v, size_t n, struct hashes *ret)
 {
 	size_t size = 16;
@@ -232,7 +235,7 @@ static int hashes_make(const uint64_t *v, size_t n, struct hashes *ret)
 	return 0;
 }
 
-/* Places of [from, to) of v whose element is among n others. */
+/* Places of [from, to) of v whose element is among n others. *ret is the caller's. 0, -ENOMEM. */
 static int find_common_elements(const uint64_t *v, size_t from, size_t to, const uint64_t *others, size_t n,
                                 uint32_t **ret, size_t *ret_n)
 {
@@ -264,6 +267,8 @@ static bool rows_in_order(const uint64_t *a, size_t na, const uint64_t *b, size_
 	return true;
 }
 
+/* out: for each of a its partner in b; others stay as they are. *exact: set to false where it was cut short. 0,
+ * -ENOMEM. */
 static int match_ordered(const uint64_t *a, size_t na, const uint64_t *b, size_t nb, uint32_t *out, bool *exact)
 {
 	size_t start = 0, end = 0, n, k;

@@ -104,7 +104,7 @@ static int complete_item(struct reader *x, uint64_t hash, size_t start)
 	return x->lists && s->n <= x->live ? append_region_item(&x->lists[s->n], hash, start) : 0;
 }
 
-/* The innermost region ends before step `at`. */
+/* The innermost region ends before step `at`. 0, -ENOMEM. */
 static int pop_region(struct reader *x, size_t at)
 {
 	struct region_stack *s = x->s;
@@ -120,6 +120,7 @@ static int pop_region(struct reader *x, size_t at)
 	return complete_item(x, finish_region_hash(top.hash, top.items << 3 | top.kind), top.start);
 }
 
+/* 0, -ENOMEM. */
 static int push_region(struct reader *x, struct region *region, uint64_t hash, size_t start)
 {
 	const struct region_stack *s = x->s;
@@ -129,7 +130,7 @@ static int push_region(struct reader *x, struct region *region, uint64_t hash, s
 	return region_push(x->s, region);
 }
 
-/* A node of the open function ends regions of it: loops that it is not in, and branches that join there. */
+/* A node of the open function ends regions of it: loops that it is not in, and branches that join there. 0, -ENOMEM. */
 static int end_regions(struct reader *x, const struct symbol *at, const struct flow_layout *layout, size_t place)
 {
 	struct region_stack *s = x->s;
@@ -149,6 +150,7 @@ static int end_regions(struct reader *x, const struct symbol *at, const struct f
 	return r;
 }
 
+/* Ends and begins regions as the node asks. 0, -ENOMEM. */
 static int read_node(struct reader *x, const struct symbol *at, const struct flow_layout *layout, size_t place)
 {
 	struct region_stack *s = x->s;
@@ -177,6 +179,7 @@ static int read_node(struct reader *x, const struct symbol *at, const struct flo
 	return r < 0 ? r : complete_item(x, finish_region_hash(at->hash, 1), place);
 }
 
+/* The end of a call ends the regions within it. 0, -ENOMEM. */
 static int read_leave(struct reader *x, uint64_t hash, size_t place)
 {
 	struct region_stack *s = x->s;

@@ -57,7 +57,7 @@ struct reading {
 	bool goes_on; /* what regions keep apart is aligned without them: where the nodes are guessed anyhow */
 };
 /* What the item that begins with this symbol is, in a region of kind `in` (REGION_STEP: in none) that begins with it,
- * too, if `first`. */
+ * too, if `first`. first: at the begin of an iteration. */
 enum region_kind region_of(const struct reading *r, uint32_t symbol, enum region_kind in, bool first,
                            struct region *ret);
 /* Items of equal labels may be compared, and their insides. */

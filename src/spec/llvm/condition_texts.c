@@ -61,6 +61,7 @@ static void read_source(LLVMMetadataRef file, struct source *ret)
 	buf_release(&path);
 }
 
+/* Read once. Dies without memory; a source that is not there is empty. */
 static const struct source *source_of(struct condition_texts *w, LLVMMetadataRef file)
 {
 	uint32_t i = map_get(&w->by_file, (uintptr_t)file);

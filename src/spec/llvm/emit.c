@@ -306,6 +306,7 @@ static bool contract_decision(struct links *l, uint32_t u)
 	return true;
 }
 
+/* How many edges are left when all decisions are contracted: what recording every call alone would need. */
 static uint64_t epsilon_edges(const struct emit *e, const struct spec_function *f)
 {
 	struct links *l = llvm_need(calloc(f->n_nodes, sizeof(*l)));
@@ -336,6 +337,7 @@ static uint64_t epsilon_edges(const struct emit *e, const struct spec_function *
 	return n;
 }
 
+/* Of a depth-first walk from the entry. */
 static uint64_t kept_back_edges(const struct emit *e, const struct spec_function *f)
 {
 	struct visit_frame {
@@ -432,6 +434,7 @@ static uint64_t find_recursive_functions(const struct program *p)
 
 /* ---- all of it ---- */
 
+/* Dies where a function has too many nodes; marks decisions with too many outcomes. */
 static void check_sizes(struct emit *e, struct function *f)
 {
 	uint32_t n = 0;

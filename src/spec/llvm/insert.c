@@ -111,6 +111,7 @@ static LLVMValueRef not_null(struct insert *x, LLVMValueRef v)
 	return LLVMBuildZExt(x->b, LLVMBuildIsNotNull(x->b, v, ""), x->i64, "");
 }
 
+/* NULL: it is of a type that cannot be recorded. */
 static LLVMValueRef widen_to_i64(struct insert *x, LLVMValueRef v, bool sign)
 {
 	LLVMTypeRef t = LLVMTypeOf(v);
@@ -273,6 +274,7 @@ static LLVMValueRef thrown_code(struct insert *x, LLVMBasicBlockRef pad, const s
 	return phi;
 }
 
+/* What is thrown is recorded where it is caught. */
 static void insert_landing_pads(struct insert *x)
 {
 	struct program *p = x->p;
@@ -314,6 +316,7 @@ static bool is_dark(const struct insert *x, const struct point *c)
 	return false;
 }
 
+/* Before the call that it is made, and behind it that it returned. */
 static void insert_call(struct insert *x, const struct point *c)
 {
 	bool reaches = c->kind == SPEC_SYSCALL || is_dark(x, c);
@@ -377,6 +380,7 @@ static bool closes_loop(const struct insert *x, uint32_t from, uint32_t to)
 	return false;
 }
 
+/* A record of each turn that a loop begins, where nothing in it would be recorded. */
 static void insert_loops(struct insert *x)
 {
 	struct program *p = x->p;
@@ -456,6 +460,7 @@ static bool may_trace(struct insert *x, LLVMValueRef call)
 	                        (program_library_class(f->name, &calls) != LIBRARY_HARMLESS || calls);
 }
 
+/* What is said of memory must not let calls be dropped or merged that are recorded. */
 static void correct_attributes(struct insert *x)
 {
 	struct program *p = x->p;
@@ -476,6 +481,7 @@ static void correct_attributes(struct insert *x)
 
 /* ---- all of it ---- */
 
+/* Everything that records in it. */
 static void insert_function(struct insert *x, struct function *f)
 {
 	struct program *p = x->p;

@@ -95,6 +95,7 @@ static bool of_another(const char *producer)
 	return sscanf(producer, "LLVM%u", &major) == 1 && major != LLVM_VERSION_MAJOR;
 }
 
+/* Dies where it is unreadable. */
 static LLVMModuleRef parse_bitcode(struct loader *l, struct str bytes, const char *name)
 {
 	LLVMModuleRef m = NULL;
@@ -121,6 +122,7 @@ static void note_symbol(struct loader *l, LLVMValueRef v)
 	names_append(LLVMIsDeclaration(v) ? &l->missing : &l->defined, name);
 }
 
+/* m goes into the whole; dies where they do not go together. */
 static void link_in(struct loader *l, LLVMModuleRef m, const char *name)
 {
 	for (LLVMValueRef v = LLVMGetFirstFunction(m); v; v = LLVMGetNextFunction(v))
@@ -138,6 +140,7 @@ static void link_in(struct loader *l, LLVMModuleRef m, const char *name)
 		llvm_die("'%s' does not go together with what stands before it%s%s", name, *l->said ? ": " : "", l->said);
 }
 
+/* Does it define something that was asked for and that nothing has defined yet? */
 static bool defines_wanted_symbol(struct loader *l, LLVMModuleRef m)
 {
 	size_t n;
@@ -192,6 +195,7 @@ static bool load_object_bitcode(struct loader *l, struct str bytes, const char *
 	return any;
 }
 
+/* Members that define what is wanted, until no more do. Thin archives, too. false: it took none. */
 static bool take_archive(struct loader *l, struct str bytes, const char *path)
 {
 	struct member {

@@ -110,6 +110,7 @@ static void write_type_signature(LLVMTypeRef t, struct buf *b, int depth)
 	}
 }
 
+/* Equal for equal types of return value and parameters. */
 static uint32_t number_signature(LLVMTypeRef type)
 {
 	struct buf b = {0};
@@ -285,6 +286,7 @@ static void by_signature(struct program *p, struct point *x, uint32_t wanted, bo
 	}
 }
 
+/* Its targets by what is in sight, else by signature; a library may be among them. */
 static void indirect_call(struct program *p, struct point *x, LLVMValueRef callee)
 {
 	bool reaches = false;
@@ -485,6 +487,7 @@ static bool stores_destination(LLVMValueRef inst)
 	return to && LLVMIsAAllocaInst(to) && strncmp(llvm_value_name(to), "cleanup.dest", 12) == 0;
 }
 
+/* Points for all in the block that may be a node. */
 static void read_block(struct program *p, struct function *f, uint32_t b)
 {
 	struct block *block = &p->blocks.v[b];
@@ -530,6 +533,7 @@ static void put_truth(struct point *x, LLVMBasicBlockRef way[2], const struct ma
 	}
 }
 
+/* The successors of each point, and which way is "true". */
 static void link_points(struct program *p, struct function *f, const struct map *index)
 {
 	LLVMBasicBlockRef *successors = NULL;

@@ -113,7 +113,7 @@ const char *condition_texts_of(struct condition_texts *w, LLVMValueRef function,
 /* ---- what libraries do (libcalls.def) ---- */
 
 enum library { LIBRARY_UNKNOWN, LIBRARY_HARMLESS, LIBRARY_REACHES };
-/* *ret_calls: it may call functions that it is given. */
+/* *ret_calls: it may call functions that it is given. LIBRARY_UNKNOWN: it is not in the table. */
 enum library program_library_class(const char *name, bool *ret_calls);
 
 #endif

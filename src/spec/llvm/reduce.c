@@ -85,6 +85,7 @@ static void keep_decisions(struct program *p, struct function *f)
 	}
 }
 
+/* Which of its points are nodes, and their numbers. */
 static void reduce_function(struct program *p, struct function *f)
 {
 	struct point *v = p->points.v + f->first_point;

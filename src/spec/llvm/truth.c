@@ -13,6 +13,7 @@ struct role {
 	bool inner; /* the next operand of && or ||, so what the whole becomes is open yet */
 };
 
+/* What clang's name of the block says: whether it is taken when the condition holds. NULL: nothing. */
 static const struct role *find_branch_role(LLVMValueRef term, unsigned way)
 {
 	static const struct role roles[] = {

@@ -197,6 +197,7 @@ static void index_choosers(struct versions *v, struct map *index)
 			llvm_die("out of memory");
 }
 
+/* The plain version stands for x->name until a chooser does. Dies where the function is lost. */
 static void make_plain(LLVMModuleRef m, struct versioned *x)
 {
 	x->version = LLVMGetNamedFunction(m, x->name);
@@ -231,6 +232,7 @@ static void take_from_there(LLVMValueRef x)
 	LLVMSetLinkage(x, LLVMAvailableExternallyLinkage);
 }
 
+/* All but tables that only plain versions use are declared, and defined elsewhere. */
 static void reduce_globals(struct versions *v, LLVMModuleRef m)
 {
 	for (LLVMValueRef x = LLVMGetFirstGlobal(m), next; x; x = next) {
@@ -279,6 +281,7 @@ static LLVMModuleRef make_copy(struct program *p, struct versions *v)
 
 /* ---- what chooses ---- */
 
+/* At one index (of LLVM's: return value, function, parameters), to a function or, where that is NULL, a call. */
 static void copy_attributes(LLVMValueRef from, LLVMValueRef function, LLVMValueRef call, LLVMAttributeIndex index)
 {
 	LLVMAttributeRef v[64];
@@ -317,6 +320,7 @@ static void build_version_call(LLVMBuilderRef b, LLVMValueRef chooser, LLVMValue
 	free(args);
 }
 
+/* A function that calls the traced version where `on` is not 0, else the plain one. */
 static void make_chooser(LLVMModuleRef m, LLVMBuilderRef b, LLVMValueRef on, const struct versioned *x)
 {
 	LLVMContextRef context = LLVMGetModuleContext(m);

@@ -13,6 +13,7 @@ struct name {
 	uint32_t side, number;
 };
 
+/* Then by side and number. */
 static int by_text(const void *x, const void *y)
 {
 	const struct name *a = x, *b = y;
@@ -95,7 +96,7 @@ bool frame_search_may_call(const struct frame_search *x, uint32_t function, uint
 	return n->flags & SPEC_INDIRECT && (n->flags & SPEC_UNKNOWN || !n->n_targets);
 }
 
-/* Which names a call can have at all: what reaches no system call has no node. */
+/* Which names a call can have at all: what reaches no system call has no node. 0, -ENOMEM. */
 static int find_placed(struct frame_search *x)
 {
 	const struct spec *s = x->s;
@@ -453,6 +454,7 @@ static int search_rest(struct frame_search *x, int side, struct frame_paths *p, 
 	return 0;
 }
 
+/* 0, -ENOMEM, -E2BIG. */
 static int search_all(struct frame_search *x)
 {
 	const uint32_t most = x->e[0].n > x->e[1].n ? x->e[0].n : x->e[1].n;
@@ -479,6 +481,7 @@ static int append_path_step(struct symbols *symbols, struct steps *steps, const 
 	return r < 0 ? r : steps_add(steps, number);
 }
 
+/* The steps of what was found for the side's events. 0, -ENOMEM. */
 static int put_steps(const struct frame_search *x, int side, struct symbols *symbols, struct steps *ret)
 {
 	const struct call_events *e = &x->e[side];
@@ -516,7 +519,7 @@ static int put_steps(const struct frame_search *x, int side, struct symbols *sym
 	return r;
 }
 
-/* The names that are no functions of the specification, for whoever prints them. */
+/* The names that are no functions of the specification, for whoever prints them. 0, -ENOMEM. */
 static int keep_names(const struct frame_search *x, struct path_found *f)
 {
 	f->names = calloc((size_t)x->n_names + 1, sizeof(*f->names));

@@ -17,6 +17,7 @@ static void call_layers_release(struct layer *l, uint32_t n)
 	free(l);
 }
 
+/* By its ends, then by how deep it goes. */
 static int by_link(const void *x, const void *y)
 {
 	const struct link *a = x, *b = y;
@@ -39,6 +40,8 @@ static uint32_t find_in_layer(const struct layer *l, uint32_t state)
 	return at ? (uint32_t)(at - l->state) : l->n;
 }
 
+/* The states that a call of this bit can lead to from those of the layer before; NULL: the first layer. 0, -ENOMEM;
+ * -E2BIG: too many. */
 static int fill_layer(struct search *x, const struct layer *before, uint32_t bit, struct layer *ret)
 {
 	static const uint32_t first = BEFORE_MAIN;
@@ -263,7 +266,7 @@ static bool is_single_path(struct search *x, const struct layer *l)
 /* ---- decisions ---- */
 
 /* Of the function in which both are: decisions between the two calls that lead to A's next by one edge and to B's by
- * another. */
+ * another. At most 64. 0, -ENOMEM. */
 static int find_call_decisions(struct search *x, uint32_t from, const struct chosen next[2], const uint32_t bit[2],
                                struct call_path_found *f)
 {
@@ -385,6 +388,7 @@ static bool is_c_library_call(const struct calls *c, const struct traced_call *t
 	return strstr(given, "/gconv/") || strstr(path, "/gconv/");
 }
 
+/* *ret_own grows by the calls of the C library itself, which are left out. 0, -ENOMEM. */
 static int take_events(struct search *x, int side, uint64_t *ret_own)
 {
 	const struct calls *c = &x->c[side];
@@ -420,6 +424,7 @@ static void clear_search(struct search *x)
 	x->n_states = 0;
 }
 
+/* loose: calls of libraries that are not known may be any. 0, -ENOMEM. */
 static int prepare_call_search(struct search *x, bool loose)
 {
 	const struct spec *s = x->s;

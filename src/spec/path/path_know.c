@@ -37,6 +37,7 @@ bool search_is_longjmp(const struct spec_node *n)
 	return n->flags & SPEC_NORETURN && strstr(n->name, "longjmp");
 }
 
+/* Which calls it may be, and whether one may pass it without any. */
 static void know_node(struct search *x, uint32_t at)
 {
 	const struct spec_node *n = &x->s->nodes[at];

@@ -46,7 +46,7 @@ static int add_node(struct growing *g, uint32_t node)
 	return 0;
 }
 
-/* Adds to layer i what can follow the node `at` and be call i; any: it may go on anywhere. */
+/* Adds to layer i what can follow the node `at` and be call i; any: it may go on anywhere. 0, -ENOMEM. */
 static int add_followers(struct growing *g, uint32_t i, uint32_t at, bool any, uint32_t name)
 {
 	const struct next *nx = g->nx;
@@ -213,6 +213,7 @@ uint32_t path_layers_choose_common(const struct frame_search *x, const struct la
 
 /* ---- decisions between two calls ---- */
 
+/* Marks what can be come to from there without a call that leaves a mark (way 1), or without any. */
 static void mark_reachable(const struct frame_search *x, uint32_t function, uint32_t from, int way, bool *ret)
 {
 	const struct spec_node *n = spec_node(x->s, function, from);

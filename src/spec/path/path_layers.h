@@ -52,6 +52,7 @@ int path_layers_find(struct frame_search *x, uint32_t function, const uint32_t *
                      bool whole, int way, struct layers *ret);
 /* Has a call several nodes? */
 bool path_layers_are_ambiguous(const struct layers *l);
+/* How many ways there are through the layers, PATH_WAYS at most. */
 uint64_t path_layers_count(const struct frame_search *x, const struct layers *l);
 /* The smallest path, in which the first n_fixed nodes are given already. */
 void path_layers_choose_smallest(const struct frame_search *x, const struct layers *l, uint32_t *path,
@@ -59,8 +60,8 @@ void path_layers_choose_smallest(const struct frame_search *x, const struct laye
 /* The longest beginning, of at most `most` calls, that a path of both has; the smallest of these. Its length. */
 uint32_t path_layers_choose_common(const struct frame_search *x, const struct layers l[2], uint32_t most,
                                    uint32_t *path);
-/* Nodes with more than one edge that lie between `from` and both ends, of which one may have gone different ways.
- * end SPEC_NONE: the function's end. */
+/* Nodes with more than one edge that lie between `from` and both ends, of which one may have gone different ways. end
+ * SPEC_NONE: the function's end. 0 also where the function is too large; -ENOMEM. */
 int path_layers_decisions(struct frame_search *x, uint32_t function, uint32_t from, const uint32_t end[2], int way);
 
 #endif

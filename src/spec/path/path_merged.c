@@ -99,6 +99,7 @@ static void list_clear(struct list *l)
 	l->n = 0;
 }
 
+/* 0, -ENOMEM; -E2BIG: too much work. */
 static int list_append_once(struct search *x, struct list *l, uint32_t number)
 {
 	uint32_t *v = table3_value(&l->seen, number, 0, 0);
@@ -120,6 +121,7 @@ static int append_pooled(struct merging *m, uint32_t word)
 	return r;
 }
 
+/* The number of the frame of a function with that root, made if it is new. 0, -ENOMEM. */
 static int number_merged_cell(struct merging *m, uint32_t function, uint32_t root, uint32_t *ret)
 {
 	uint32_t *v = table3_value(&m->cell_table, function, root, 0);
@@ -132,6 +134,7 @@ static int number_merged_cell(struct merging *m, uint32_t function, uint32_t roo
 	return r;
 }
 
+/* The number of the state, made if it is new. 0, -ENOMEM. */
 static int merged_state(struct merging *m, uint32_t node, uint32_t cell, uint32_t *ret)
 {
 	uint32_t *v = table3_value(&m->state_table, node, cell, 0);
@@ -158,7 +161,8 @@ static bool may_lead_to(const struct search *x, uint32_t node, uint32_t function
 
 /* ---- of a function: what may come first ---- */
 
-/* The nodes that may make the call, or lead on to it, or jump: in words from *ret + 1 on, their number at *ret. */
+/* The nodes that may make the call, or lead on to it, or jump: in words from *ret + 1 on, their number at *ret. 0,
+ * -ENOMEM, -E2BIG. */
 static int summary_of(struct search *x, uint32_t function, uint32_t bit_number, uint32_t *ret)
 {
 	struct merging *m = x->merging;
@@ -214,7 +218,7 @@ static int append_target_functions(struct search *x, uint32_t node, uint64_t bit
 	return r;
 }
 
-/* The functions that the callers of the root lead to. */
+/* The functions that the callers of the root lead to. 0, -ENOMEM, -E2BIG. */
 static int fill_root(struct search *x, struct root *root)
 {
 	struct merging *m = x->merging;
@@ -239,7 +243,7 @@ static int fill_root(struct search *x, struct root *root)
 	return r;
 }
 
-/* The root of what is in `pushes`. */
+/* The root of what is in `pushes`. Made if it is new. 0, -ENOMEM, -E2BIG. */
 static int find_pushes_root(struct search *x, uint32_t bit, uint32_t *ret)
 {
 	struct merging *m = x->merging;
@@ -277,7 +281,7 @@ static int find_pushes_root(struct search *x, uint32_t bit, uint32_t *ret)
 	}
 }
 
-/* Who may have called the function of the cell: a range of callers. */
+/* Who may have called the function of the cell: a range of callers. 0, -ENOMEM, -E2BIG. */
 static int callers_of(struct search *x, uint32_t cell, uint32_t *ret, uint32_t *ret_n)
 {
 	struct merging *m = x->merging;
@@ -330,6 +334,7 @@ static int callers_of(struct search *x, uint32_t cell, uint32_t *ret, uint32_t *
 
 /* ---- from one call to the next ---- */
 
+/* Notes it once, if it may lead to a call of the bit. 0, -ENOMEM, -E2BIG. */
 static int visit_node(struct search *x, struct visit v, uint64_t bit)
 {
 	struct merging *m = x->merging;
@@ -346,6 +351,8 @@ static int visit_node(struct search *x, struct visit v, uint64_t bit)
 	return r;
 }
 
+/* What follows the node in its function. from: the visit that led there; popped: what was returned from. 0, -ENOMEM,
+ * -E2BIG. */
 static int visit_after(struct search *x, uint32_t node, uint32_t cell, uint32_t from, uint32_t popped, uint64_t bit)
 {
 	const struct spec_node *n = &x->s->nodes[node];
@@ -356,7 +363,7 @@ static int visit_after(struct search *x, uint32_t node, uint32_t cell, uint32_t 
 	return r;
 }
 
-/* Out of the frame, to who may have called it: by its return, or a jump. */
+/* Out of the frame, to who may have called it: by its return, or a jump. 0, -ENOMEM, -E2BIG. */
 static int leave_frame(struct search *x, uint32_t at, bool jump, uint64_t bit)
 {
 	struct merging *m = x->merging;
@@ -375,6 +382,7 @@ static int leave_frame(struct search *x, uint32_t at, bool jump, uint64_t bit)
 	return r;
 }
 
+/* What visit `at` leads to. 0, -ENOMEM, -E2BIG. */
 static int go_through(struct search *x, uint32_t at, uint64_t bit)
 {
 	struct merging *m = x->merging;
@@ -404,7 +412,7 @@ static int go_through(struct search *x, uint32_t at, uint64_t bit)
 }
 
 /* All that can be come to from the state without a call, in frames that are open: visits, pushes. *ret_root: of the
- * frames that are entered from there; SPEC_NONE none. */
+ * frames that are entered from there; SPEC_NONE none. 0, -ENOMEM, -E2BIG. */
 static int explore_state(struct search *x, uint32_t state, uint32_t bit_number, uint32_t *ret_root)
 {
 	struct merging *m = x->merging;
@@ -521,7 +529,7 @@ static int push_left(const struct merging *m, uint32_t at, struct stack *s)
 	return r;
 }
 
-/* Any stack of the cell; of those with the fewest frames. */
+/* Any stack of the cell; of those with the fewest frames. -EBADMSG: it has none; -ENOMEM, -E2BIG. */
 static int any_stack(struct search *x, uint32_t cell, struct stack *s)
 {
 	struct merging *m = x->merging;
@@ -549,7 +557,8 @@ static uint32_t find_visit(const struct merging *m, uint32_t node, uint32_t cell
 	return i < m->n_visits ? i : SPEC_NONE;
 }
 
-/* s: that of the state `to`; it becomes one of `from` that leads there. *ret_low: frames that both have. */
+/* s: that of the state `to`; it becomes one of `from` that leads there. *ret_low: frames that both have. -EBADMSG:
+ * there is none; -ENOMEM, -E2BIG. */
 static int step_to_previous(struct search *x, uint32_t from, uint32_t to, uint32_t bit, struct stack *s,
                             uint32_t *ret_low)
 {
@@ -584,6 +593,7 @@ static int step_to_previous(struct search *x, uint32_t from, uint32_t to, uint32
 	return at == SPEC_NONE ? -EBADMSG : push_left(m, at, s);
 }
 
+/* The number of the state with that stack, made if it is new. 0, -ENOMEM. */
 static int intern_state(struct search *x, uint32_t node, const struct stack *s, uint32_t *ret)
 {
 	uint32_t cell = SPEC_NONE;

@@ -89,7 +89,7 @@ int search_state(struct search *x, uint32_t node, uint32_t cell, uint32_t *ret)
 
 /* ---- from one call to the next ---- */
 
-/* Control comes to the node. */
+/* Control comes to the node. Once, and only where a call of the bit may follow. 0, -ENOMEM; -E2BIG: too much work. */
 int search_arrive(struct search *x, uint32_t node, uint32_t cell, uint32_t low, uint64_t bit)
 {
 	if (++x->done > x->most)
@@ -127,7 +127,7 @@ int search_give(struct search *x, uint32_t state, uint32_t low)
 	return r;
 }
 
-/* What the node calls, and what may be behind it. */
+/* What the node calls, and what may be behind it. 0, -ENOMEM, -E2BIG. */
 static int pass_call(struct search *x, struct item i, uint64_t bit, uint32_t origin)
 {
 	const struct spec *s = x->s;
@@ -187,7 +187,7 @@ int search_work_off(struct search *x, uint64_t bit, uint32_t origin)
 	return r;
 }
 
-/* All that can make a call of this bit next. In pool from *ret on, *ret_n. */
+/* All that can make a call of this bit next. In pool from *ret on, *ret_n. 0, -ENOMEM, -E2BIG. */
 int search_next(struct search *x, uint32_t state, uint32_t bit_number, uint32_t *ret, uint32_t *ret_n)
 {
 	uint64_t bit = 1ull << bit_number;

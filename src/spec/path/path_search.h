@@ -76,10 +76,15 @@ struct chosen {
 
 /* The place of the key's value, which is 0 where the key is new; NULL: no memory. */
 uint32_t *table3_value(struct table3 *t, uint32_t a, uint32_t b, uint32_t c);
+/* Without its keys. */
 void table3_clear(struct table3 *t);
+
 void table3_release(struct table3 *t);
 
+/* The number of the frame: called by node, above parent; made if it is new. 0, -ENOMEM. */
 int search_cell(struct search *x, uint32_t node, uint32_t parent, uint32_t *ret);
+
+/* The number of the state, made if it is new. 0, -ENOMEM. */
 int search_state(struct search *x, uint32_t node, uint32_t cell, uint32_t *ret);
 
 /* What can come first from each node on, and from each function's entry, and whether the end can be come to silently:

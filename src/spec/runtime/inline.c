@@ -45,6 +45,7 @@ static inline __attribute__((always_inline)) uint32_t inline_joins(const struct 
 	return s->silent_end == at ? s->silent_words : 0;
 }
 
+/* Called at the begin of a traced function: l is its own. */
 INLINE void __stemma_in_enter(struct local *l, uint32_t function)
 {
 	l->s = __stemma_trace;

@@ -209,6 +209,8 @@ static void drop_stale(handle h)
 		drop_request(at);
 }
 
+/* What is to be recorded when the request completes. persistent: only once it is started. Without room a gap is
+ * recorded. */
 static void keep_request(const void *request, const struct message *m, bool persistent)
 {
 	handle h = __stemma_mpi_load_request(request, 0);
@@ -325,6 +327,7 @@ static void record_completion(struct held *x, int rc, const void *statuses, size
 	}
 }
 
+/* Of a persistent request, the i-th; a send is recorded when it starts. */
 static void record_start(const void *request, size_t i)
 {
 	struct message m = {0};

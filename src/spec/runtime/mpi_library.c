@@ -17,6 +17,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int library;
 static int rank, ranks; /* of MPI_COMM_WORLD; 0 ranks: not known */
 
+/* Which MPI it is, once, and this process's rank. OTHER: it cannot be told. */
 static void detect_library(void)
 {
 	static char version[VERSION_ROOM];

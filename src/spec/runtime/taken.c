@@ -65,6 +65,7 @@ static const uint32_t *hash_silent_record(struct taken *t, const uint32_t *p)
 	return p + TRACE_SILENT_DATA_WORDS;
 }
 
+/* Words of a trace, without what may differ by chance. */
 static void hash_taken(struct taken *t, const uint32_t *p, const uint32_t *to)
 {
 	while ((p = hash_short_words(&t->control, p, to)) < to) {

@@ -112,6 +112,7 @@ static const char *own_folder(const struct reader *r, const char *path, char *ro
 	return room;
 }
 
+/* The word of a path, shortened as those of the run's folder and home are. -EBADMSG, -ENOMEM. */
 static int intern_path(struct reader *r, const char *p, const char *end, uint32_t *ret)
 {
 	char name[WORD_MAX], room[WORD_MAX];
@@ -123,7 +124,7 @@ static int intern_path(struct reader *r, const char *p, const char *end, uint32_
 
 /* ---- the lines ---- */
 
-/* 1: the head is over. */
+/* 1: the head is over. 0: it goes on; -EBADMSG. */
 static int read_calls_head(struct reader *r, const char *p, const char *end)
 {
 	struct trace_info *i = &r->c->info;
@@ -161,6 +162,7 @@ static int read_calls_head(struct reader *r, const char *p, const char *end)
 	return 0; /* others are of a later version */
 }
 
+/* What a descriptor is from here on. -EBADMSG, -ENOMEM. */
 static int descriptor_line(struct reader *r, const char *p, const char *end)
 {
 	int64_t fd;
@@ -187,6 +189,7 @@ static int descriptor_line(struct reader *r, const char *p, const char *end)
 	return 0;
 }
 
+/* A call, with what its descriptor and arguments were said to be. -EBADMSG, -ENOMEM. */
 static int call_line(struct reader *r, const char *p, const char *end)
 {
 	struct calls *c = r->c;
@@ -234,6 +237,7 @@ static int read_calls_end(struct reader *r, const char *p, const char *end)
 	return 0;
 }
 
+/* Lines of letters that it does not know are of later versions, and passed over. -EBADMSG, -ENOMEM. */
 static int read_calls_event(struct reader *r, const char *p, const char *end)
 {
 	if (end - p < 2 || p[1] != ' ')
@@ -302,7 +306,7 @@ int calls_read(const char *text, size_t n, struct err *err, struct calls *ret)
 	return rc;
 }
 
-/* The names are beside the trace; without them addresses stand for functions. */
+/* The names are beside the trace; without them addresses stand for functions. 0, -ENOMEM. */
 static int name_by_file(struct calls *c, const char *path)
 {
 	struct buf beside = {0};

@@ -52,6 +52,7 @@ static int intern_calls_text(struct calls *c, const char *text, size_t n, uint32
 
 /* ---- the lines ---- */
 
+/* -EBADMSG, -ENOMEM. */
 static int module_line(struct calls *c, const char *p, const char *end)
 {
 	struct traced_stacks *s = c->raw;
@@ -93,6 +94,7 @@ static bool offset_at(const char **p, const char *end, uint64_t *ret)
 	return true;
 }
 
+/* -EBADMSG, -ENOMEM. */
 static int frame_line(struct calls *c, const char *p, const char *end)
 {
 	struct traced_stacks *s = c->raw;
@@ -116,6 +118,7 @@ static int frame_line(struct calls *c, const char *p, const char *end)
 	return r;
 }
 
+/* A frame above another stack, by number. -EBADMSG, -ENOMEM. */
 static int stack_line(struct calls *c, const char *p, const char *end)
 {
 	struct traced_stacks *s = c->raw;
@@ -190,6 +193,7 @@ static int append_named_frame(struct calls *c, const struct call_frame *f, uint3
 	return r;
 }
 
+/* *known: its number and 1, 0 not yet. 0, -ENOMEM. */
 static int standing_for(struct calls *c, const char *what, uint32_t *known, uint32_t *ret)
 {
 	struct call_frame f = {0};
@@ -204,7 +208,8 @@ static int standing_for(struct calls *c, const char *what, uint32_t *known, uint
 	return r;
 }
 
-/* A line `n`: one name of an address; those that follow of the same address are what it was inlined in. */
+/* A line `n`: one name of an address; those that follow of the same address are what it was inlined in. -EBADMSG,
+ * -ENOMEM. */
 static int name_line(struct calls *c, const struct sorted *all, size_t n_all, uint32_t module, const char *p,
                      const char *end)
 {
@@ -245,6 +250,7 @@ static int name_line(struct calls *c, const struct sorted *all, size_t n_all, ui
 	return 0;
 }
 
+/* The names of addresses as the text gives them; n 0: none. 0, -EBADMSG, -ENOMEM. */
 static int take_names(struct calls *c, const char *text, size_t n)
 {
 	struct traced_stacks *s = c->raw;
@@ -285,7 +291,7 @@ static int take_names(struct calls *c, const char *text, size_t n)
 /* ---- stacks as functions ---- */
 
 /* The frame's functions as calls.frames, outermost first: *ret the first, *ret_n how many. An address that has no name
- * is a function of its own. */
+ * is a function of its own. 0, -ENOMEM. */
 static int name_frame(struct calls *c, uint32_t frame, uint32_t *first)
 {
 	struct traced_stacks *s = c->raw;
@@ -326,7 +332,7 @@ static int append_flat_stack(struct calls *c, uint32_t frame)
 }
 
 /* A stack as calls.stacks. Left out is what says nothing of the program: the C library, and the one frame around its
- * start; and what a signal interrupted, which the signal's time decides. */
+ * start; and what a signal interrupted, which the signal's time decides. 0, -ENOMEM. */
 static int lay_out(struct calls *c, struct raw_stack *k, const uint32_t *first)
 {
 	struct traced_stacks *s = c->raw;

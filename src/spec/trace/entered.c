@@ -29,7 +29,7 @@ void entered_release(struct entered *e)
 	*e = (struct entered){0};
 }
 
-/* 1: the head is over. */
+/* 1: the head is over. 0: it goes on; -EBADMSG. */
 static int read_entered_head(struct reader *r, const char *p, const char *end)
 {
 	struct trace_info *i = &r->e->info;
@@ -59,6 +59,7 @@ static int read_entered_head(struct reader *r, const char *p, const char *end)
 	return 0; /* others are of a later version */
 }
 
+/* -EBADMSG: no name, or too many; -ENOMEM. */
 static int function_line(struct reader *r, const char *p, const char *end)
 {
 	struct call_events *e = &r->e->events;
@@ -73,6 +74,7 @@ static int function_line(struct reader *r, const char *p, const char *end)
 	return rc;
 }
 
+/* how: the line's letter: c called, b begun before, o from outside. -EBADMSG, -ENOMEM. */
 static int enter_line(struct reader *r, char how, const char *p, const char *end)
 {
 	struct call_events *e = &r->e->events;
@@ -89,6 +91,7 @@ static int enter_line(struct reader *r, char how, const char *p, const char *end
 	return 0;
 }
 
+/* So many functions are left. -EBADMSG, -ENOMEM. */
 static int leave_line(struct reader *r, const char *p, const char *end)
 {
 	struct call_events *e = &r->e->events;
@@ -126,6 +129,7 @@ static int read_entered_end(struct reader *r, const char *p, const char *end)
 	return 0;
 }
 
+/* Lines of letters that it does not know are of later versions, and passed over. -EBADMSG, -ENOMEM. */
 static int read_entered_event(struct reader *r, const char *p, const char *end)
 {
 	if (end - p < 2 || p[1] != ' ')

@@ -49,6 +49,7 @@ static const char *id_text(const json_t *id, char *number, size_t n)
 	return number;
 }
 
+/* -EBADMSG with a sentence, -ENOMEM. */
 static int add_node(struct maker *m, const char *function, const json_t *node)
 {
 	const char *type = json_string_value(json_object_get(node, "type"));
@@ -93,6 +94,8 @@ static int by_edge(const void *x, const void *y)
 	return a[0] != b[0] ? (a[0] < b[0] ? -1 : 1) : a[1] < b[1] ? -1 : a[1] > b[1];
 }
 
+/* Of the function that was added last. ids: of its nodes, whose places are in `place`. -EBADMSG with a sentence,
+ * -ENOMEM. */
 static int append_spec_edges(struct maker *m, const char *function, const json_t *list, struct vocabulary *ids,
                              const uint32_t *place)
 {
@@ -134,6 +137,7 @@ static int append_spec_edges(struct maker *m, const char *function, const json_t
 	return r;
 }
 
+/* -EBADMSG with a sentence, -ENOMEM. */
 static int add_function(struct maker *m, const json_t *json)
 {
 	struct spec *s = m->s;
@@ -187,7 +191,8 @@ static int add_function(struct maker *m, const json_t *json)
 	return r;
 }
 
-/* Labels that name no function of the list become functions of one node; then all names are known and can be put. */
+/* Labels that name no function of the list become functions of one node; then all names are known and can be put. 0,
+ * -ENOMEM. */
 static int finish_provscope(struct maker *m)
 {
 	struct spec *s = m->s;
@@ -321,6 +326,7 @@ struct events {
 	uint32_t *open, n_open, cap_open; /* ENTER events that were not left */
 };
 
+/* A leave gets its partner from those that are open, of which there must be one. 0, -ENOMEM. */
 static int push_event(struct events *e, struct call_event x)
 {
 	int r = reserve_one_more(&e->v, &e->cap, e->n, sizeof(*e->v));

@@ -38,8 +38,12 @@ struct call_events {
 	 * what is among them was not called where it is not in the trace. Else only those that were called are known. */
 	bool chosen;
 };
+/* 0; -EBADMSG with a sentence, -ENOMEM. */
 int provscope_trace_read(const char *text, size_t n, struct err *err, struct call_events *ret);
+
+/* 0; -EBADMSG with a sentence, -errno. */
 int provscope_trace_load(const char *path, struct err *err, struct call_events *ret);
+
 void call_events_release(struct call_events *e);
 
 #endif

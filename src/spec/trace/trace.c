@@ -22,6 +22,7 @@ struct trace {
 	uint32_t n_libraries;
 };
 
+/* Texts are cut where i has no room. -EBADMSG: it is none. */
 static int read_info(const struct trace_header *h, struct trace_info *i)
 {
 	if (h->build_id_bytes > SPEC_BUILD_ID_MAX || h->end > TRACE_STOPPED)
@@ -86,7 +87,7 @@ int trace_open_bytes(const void *p, size_t n, struct err *err, struct trace **re
 }
 
 /* The file may be a gigabyte of nothing behind what its header counts: only that is read. A copy, as it may be written
- * on, or cut, while we look. */
+ * on, or cut, while we look. *ret is the caller's. -EBADMSG, -errno with a sentence. */
 int trace_open(const char *path, struct err *err, struct trace **ret)
 {
 	struct trace_header h;
@@ -259,6 +260,7 @@ struct frame {
 	bool open; /* where it goes on is not known: something was taken back */
 };
 
+/* An open frame may lead anywhere. */
 static bool edge_leads_to(const struct spec *s, const struct frame *f, uint32_t node)
 {
 	if (f->open)
@@ -276,7 +278,8 @@ static int does_not_fit(struct err *err, uint64_t at, const char *what)
 	return -EBADMSG;
 }
 
-/* The outcome's own edge: the node after a decision must be the one that it leads to. */
+/* The outcome's own edge: the node after a decision must be the one that it leads to. -EBADMSG with a sentence.
+ * *outcome: of the decision before, SPEC_NONE; changed for the next. */
 static int fits_node(const struct spec *s, struct frame *f, const struct trace_event *e, uint64_t at, struct err *err,
                      uint32_t *outcome)
 {

@@ -126,7 +126,10 @@ int trace_fits(struct trace *t, const struct spec *s, struct err *err);
 
 /* ---- making one (tests, converters) ---- */
 
+/* Of a trace that has not ended. */
 void trace_put_header(struct buf *out, const struct trace_info *info);
+
+/* In the words of a trace. */
 void trace_put(struct buf *out, const struct trace_event *e);
 /* The header's count of words, once all are put. */
 void trace_put_end(struct buf *out, enum trace_end end);
