@@ -82,7 +82,8 @@ int store_command(struct store *s, const struct exec_sort *x, struct str *ret)
 	return text->failed ? -ENOMEM : 0;
 }
 
-/* 1, 0: there is none, -errno. extra: prefixes of system files beside ours (config's `system`), or NULL. */
+/* 1, 0: there is none, -errno. extra: prefixes of system files beside ours (config's `system`), or NULL. Texts are not
+ * looked at where a segment knows it. */
 int store_version_judged(struct store *s, store_id id, const char *extra, struct version_judged *ret)
 {
 	struct version_sort v;

@@ -61,7 +61,7 @@ static unsigned build_words(struct store_build *b, struct str *ret[8])
 	return sizeof(all) / sizeof(*all);
 }
 
-/* The files of a build, behind all else in its row. */
+/* The files of a build, behind all else in its row. 0, -ENOMEM; c->bad: it is cut off. */
 static int read_build_files(struct store *s, struct cur *c, struct given *g)
 {
 	for (uint64_t n = cur_u(c); n && !c->bad; n--) {
@@ -250,7 +250,7 @@ static int take_pub(void *arg, const struct store_build *b)
 	return 0;
 }
 
-/* The builds whose hashes begin with the n digits, appended. */
+/* The builds whose hashes begin with the n digits, appended. 0, -errno. */
 static int builds_by_digits(struct store *s, const char *digits, size_t n, struct ids *out)
 {
 	char lo[17] = "0000000000000000", hi[17] = "ffffffffffffffff";

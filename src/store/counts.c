@@ -90,7 +90,7 @@ static void merge_versions(struct tally *t)
 	t->sorted = t->v.n;
 }
 
-/* The process's own, each version once an execution, to those of the run. */
+/* The process's own, each version once an execution, to those of the run. 0, -ENOMEM. */
 static int add_process_versions(struct tally *t)
 {
 	if (t->one.n > 1)
@@ -135,7 +135,7 @@ static int add_access(struct tally *t, uint32_t exec, const struct pacc *a, cons
 	return rc;
 }
 
-/* All accesses of the process by executions of the run. */
+/* All accesses of the process by executions of the run. 0, -errno. */
 static int add_accesses(struct store *s, const struct process_view *v, struct str acc, struct tally *t)
 {
 	struct cur c = cur_of(acc);
@@ -302,7 +302,7 @@ static int read_kept(struct store *s, store_id run, struct run_counts *ret)
 	return rc;
 }
 
-/* Counts what the rows say. *kept: what is to be kept of that, appended. */
+/* Counts what the rows say. *kept: what is to be kept of that, appended. 0, -errno. */
 static int count_run(struct store *s, store_id run, const char *extra, struct run_counts *ret, struct buf *kept)
 {
 	struct tally t = {.n = {.run = run, .extra = hash_of_extra(extra)}};

@@ -32,7 +32,7 @@ static int find_session_row(struct store *s, uint64_t number, bool *ret_ended)
 	return rc;
 }
 
-/* All rows, into ret, which is the caller's. 0, or -errno with a sentence. */
+/* All rows, into ret, which is the caller's. 0, or -errno with a sentence. ret: vec_release, in any case. */
 int damage_rows(struct store *s, struct damage_rows *ret, struct err *err)
 {
 	sqlite3_stmt *st = store_stmt(s, SQL_damage_all, err);
@@ -64,7 +64,7 @@ static bool lacks_frames(const struct damage_rows *v, uint64_t session)
 	return false;
 }
 
-/* Leaves out what costs nothing, and the session's number where it is none that is known. */
+/* Leaves out what costs nothing, and the session's number where it is none that is known. 0, -errno. */
 static int weigh(struct store *s, struct damage_rows *v)
 {
 	size_t kept = 0;

@@ -22,7 +22,7 @@ static const char *const sql_text[] = {
 #include "store/views/sql.def"
 };
 
-/* code: SQLite's. */
+/* code: SQLite's. As errno, positive. */
 static int errno_of(int code)
 {
 	switch (code & 0xff) {
@@ -181,7 +181,8 @@ static int pragma_int(struct store *s, const char *sql, int64_t *ret, struct err
 	return rc < 0 ? rc : 0;
 }
 
-/* Makes the tables, unless another process, which came here at once, has done so meanwhile. */
+/* Makes the tables, unless another process, which came here at once, has done so meanwhile. 0, -errno with a sentence.
+ * */
 static int make_schema(struct store *s, struct err *err)
 {
 	int64_t application = 0;
@@ -229,7 +230,7 @@ static int check_format(struct store *s, int64_t application, int64_t version, s
 	return 0;
 }
 
-/* The schema, or a refusal. Several processes may come here at once on an empty file. */
+/* The schema, or a refusal. Several processes may come here at once on an empty file. 0, -errno with a sentence. */
 static int check_schema(struct store *s, bool write, struct err *err)
 {
 	int64_t application = 0, version = 0;
@@ -345,7 +346,7 @@ static int connect_db(struct store *s, const char *path, bool write, bool immuta
 	return rc;
 }
 
-/* How SQLite is to use the database that is open. */
+/* How SQLite is to use the database that is open. 0, -errno with a sentence. */
 static int configure_db(struct store *s, bool write, bool fresh, struct err *err)
 {
 	int reserved = PAGE_RESERVED; /* of a new file; an older one stays as it is */

@@ -100,6 +100,7 @@ static void dump_edge_attributes(struct dump *d, const struct edge *e, bool time
 	canon_end(d->c);
 }
 
+/* A read_versions callback. 0, -errno. */
 static int put_one_version(void *arg, uint32_t n, const struct pver *v)
 {
 	static const char *const origins[] = {"observed", "unobserved", "external", "?"};

@@ -264,7 +264,7 @@ int store_gens(struct store *s, store_id version, struct edges *e)
 	return rc < 0 ? rc : 0;
 }
 
-/* A derivation happened while the version was written. */
+/* A derivation happened while the version was written. 0, -ENOMEM. */
 static int add_derived(struct edges *e, uint64_t to, const struct pder *d, const struct pver *v)
 {
 	struct edge *p = edges_append_empty(e);
@@ -329,7 +329,7 @@ int store_derivatives(struct store *s, store_id version, struct edges *e)
 	return rc < 0 ? rc : 0;
 }
 
-/* What the execution used, in the reader. */
+/* What the execution used, in the reader. Kept as long as the view. 0, -errno. */
 static int load_used(struct store *s, struct reader *r, store_id exec, bool parts)
 {
 	struct edges *e = &r->used.edges;
@@ -440,7 +440,7 @@ static int64_t forked_at(const struct pproc_fork *f)
 	return f->forked != TIME_NONE ? f->forked : f->time;
 }
 
-/* Links go both ways. */
+/* Links go both ways. 0, -errno. */
 static int add_links(struct store *s, const struct process_view *v, uint32_t n, struct process_view *other,
                      struct informed *e)
 {
@@ -475,7 +475,7 @@ static int add_next_image(const struct process_view *v, uint32_t n, bool later, 
 	return 0;
 }
 
-/* The executions that forked the process r->told_a. */
+/* The executions that forked the process r->told_a. 0, -errno. */
 static int add_parents(struct store *s, struct reader *r, struct informed *e)
 {
 	for (size_t i = 0; i < r->told_a.forks.n; i++) {
@@ -493,7 +493,7 @@ static int add_parents(struct store *s, struct reader *r, struct informed *e)
 	return 0;
 }
 
-/* What execution n of r->a forked. */
+/* What execution n of r->a forked. 0, -errno. */
 static int add_children(struct store *s, struct reader *r, uint32_t n, struct informed *e)
 {
 	r->ids.n = 0;

@@ -79,7 +79,7 @@ static int holder_cmp(const void *pa, const void *pb)
 	return (a->file > b->file) - (a->file < b->file);
 }
 
-/* The absent file of that path, if it was looked for. */
+/* The absent file of that path, if it was looked for. 1, 0, -errno. */
 static int absent_file(struct store *s, struct str path, store_id *ret)
 {
 	struct reader *r = store_reader(s);
@@ -235,7 +235,7 @@ static int add_span(void *arg, const struct pname *n)
 	return n->file == l->file && !p ? -ENOMEM : 0;
 }
 
-/* When the object was named by each of the paths; asked: of those that end so. */
+/* When the object was named by each of the paths; asked: of those that end so. 0, -errno. */
 static int spans_of_object(struct store *s, const struct ids *paths, struct str inner, struct spans *l)
 {
 	struct buf path = {0};
@@ -291,7 +291,8 @@ int store_object_named_until(struct store *s, store_id object, struct str inner,
 	return rc;
 }
 
-/* When the link, at the path of that row, began to be there; *latest is raised to the last such time. 1 if it was. */
+/* When the link, at the path of that row, began to be there; *latest is raised to the last such time. 1 if it was. 1:
+ * it was raised; 0; -errno. */
 static int raise_latest_name(struct store *s, store_id link, uint64_t path, int64_t *latest)
 {
 	struct spans l = {.file = link};
@@ -459,7 +460,7 @@ static int run_at(struct store *s, int64_t back, store_id *ret)
 	return rc;
 }
 
-/* The one row of a statement that gives at most two. */
+/* The one row of a statement that gives at most two. 1, 0, -ENOTUNIQ: there are two; -errno. */
 static int only_row(struct store *s, sqlite3_stmt *st, store_id *ret)
 {
 	int rc = store_step(s, st, NULL);

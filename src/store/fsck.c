@@ -77,7 +77,7 @@ struct segments {
 	size_t n, cap;
 };
 
-/* The segments that the index knows. */
+/* The segments that the index knows. 0, -errno. out has copies of their paths. */
 static int list_segments(struct fsck *f, struct segments *out)
 {
 	sqlite3_stmt *st = store_stmt(f->s, SQL_segment_all, f->err);
@@ -99,7 +99,8 @@ static int list_segments(struct fsck *f, struct segments *out)
 	return rc == 1 ? -ENOMEM : rc;
 }
 
-/* One segment: whole for its damage, as far as indexed for the graph. One that cannot be read is a finding. */
+/* One segment: whole for its damage, as far as indexed for the graph. One that cannot be read is a finding. What is
+ * wrong is a finding: 0. -ENOMEM, -errno. */
 static int check_segment(struct fsck *f, const struct segment *s)
 {
 	struct collect whole = {0};
@@ -122,6 +123,7 @@ static int check_segment(struct fsck *f, const struct segment *s)
 	return rc;
 }
 
+/* 0, -errno. */
 static int check_logs(struct fsck *f)
 {
 	struct segments v = {0};
@@ -214,7 +216,7 @@ static void compare_dumps(struct fsck *f, const struct buf *logs, const struct b
 		f->say(f->arg, "stemma index --rebuild makes the index again from the logs");
 }
 
-/* What is kept of how much each run did, against its rows. */
+/* What is kept of how much each run did, against its rows. 0, -errno. */
 static int check_counts(struct fsck *f)
 {
 	store_id *runs = NULL;

@@ -49,7 +49,7 @@ static int decode_key_chunk(struct key_cursor *c, int64_t key, struct str pack)
 }
 
 /* Where the first chunk begins that begins at `from` or behind it, as a hash; UINT32_MAX + 1: there is none of the
- * kind. */
+ * kind. 0, -errno with a sentence. */
 static int next_chunk(struct store *s, enum key_kind kind, int64_t from, struct err *err, uint64_t *ret)
 {
 	sqlite3_stmt *st = store_stmt(s, SQL_key_from, err);
@@ -153,6 +153,7 @@ int keys_range(struct store *s, struct key_cursor *c, enum key_kind kind, uint32
 	return rc < 0 ? rc : 0;
 }
 
+/* n > 0 entries, sorted. 0, -errno with a sentence. */
 static int put_chunk(struct store *s, enum key_kind kind, const struct key_entry *v, size_t n, struct err *err)
 {
 	struct buf *b = &s->scratch;
@@ -183,7 +184,8 @@ static int drop_chunk(struct store *s, int64_t key, struct err *err)
 	return rc;
 }
 
-/* Writes entries as chunks of at most CHUNK_MAX where hashes allow; `fill`: how full when there are many. */
+/* Writes entries as chunks of at most CHUNK_MAX where hashes allow; `fill`: how full when there are many. 0, -errno
+ * with a sentence. */
 static int put_all(struct store *s, enum key_kind kind, const struct key_entry *v, size_t n, size_t fill,
                    struct err *err)
 {
@@ -202,7 +204,7 @@ static int put_all(struct store *s, enum key_kind kind, const struct key_entry *
 }
 
 /* By hash in three passes of 11 bits, then what has one hash by row: hashes are random, and a sort by comparisons would
- * cost more than all the rest. */
+ * cost more than all the rest. 0, -ENOMEM. */
 static int sort_entries(struct key_entry *v, size_t n)
 {
 	if (n < 2048) {

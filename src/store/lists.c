@@ -69,7 +69,7 @@ static bool is_exec(uint64_t key)
 	return key >> 56 == LIST_READER;
 }
 
-/* Adds what the chunk that begins with `first` holds, if there is one. */
+/* Adds what the chunk that begins with `first` holds, if there is one. 0, -errno with a sentence. */
 static int take_chunk(struct store *s, uint64_t key, uint64_t first, struct ids *all, struct err *err)
 {
 	sqlite3_stmt *st = store_stmt(s, SQL_list_get, err);
@@ -84,7 +84,7 @@ static int take_chunk(struct store *s, uint64_t key, uint64_t first, struct ids 
 	return rc < 0 ? rc : 0;
 }
 
-/* The chunk at the end, if it has room and all of it lies before v. */
+/* The chunk at the end, if it has room and all of it lies before v. 0, -errno with a sentence. */
 static int take_last(struct store *s, uint64_t key, uint64_t v, struct ids *all, struct err *err)
 {
 	sqlite3_stmt *st = store_stmt(s, SQL_list_last, err);

@@ -73,7 +73,7 @@ static struct packed_note unpack_note(struct store *s, struct cur *c)
 	return n;
 }
 
-/* Adds the note, with its words, to the list. */
+/* Adds the note, with its words, to the list. 0, -ENOMEM, -errno. */
 static int add_note(struct store *s, struct packed_note *n, uint64_t host, struct note_list *l)
 {
 	struct str pub = store_interned(s, n->version);

@@ -44,7 +44,7 @@ static unsigned char *near_put(unsigned char *p, int64_t t, int64_t start)
 	return p + varint_put(p, t == TIME_NONE || d == UINT64_MAX ? 0 : d + 1);
 }
 
-/* Several uses, each to its own version; into r->uses. */
+/* Several uses, each to its own version; into r->uses. 0, -ENOTRECOVERABLE, -ENOMEM. */
 static int next_uses(struct pacc_reader *r, struct pacc *a)
 {
 	struct cur *c = &r->body;
@@ -127,7 +127,8 @@ struct access_before {
 	uint64_t seq, self;
 };
 
-/* Appends one access to b, whose layout has the number shape. */
+/* Appends one access to b, whose layout has the number shape. before: the one before it, from which it counts. 0,
+ * -ENOMEM. */
 static int put_access(struct buf *b, const struct pacc *a, uint64_t shape, const struct ids *uses,
                       const struct access_before *before)
 {
@@ -310,7 +311,7 @@ static bool reserve_elements(struct arena *arena, void *pv, size_t *cap, uint64_
 	return p != NULL;
 }
 
-/* The rows of its paths, then its fingerprints. */
+/* The rows of its paths, then its fingerprints. 0, -ENOTRECOVERABLE, -ENOMEM. */
 static int get_file_lists(struct cur *c, int64_t base, struct pfile *ret, struct arena *arena)
 {
 	ret->paths.n = ret->fps.n = 0;

@@ -168,7 +168,7 @@ struct pacc_reader {
 void pacc_begin(struct pacc_reader *r, struct store *s, const struct pacc_section *sec, struct ids *uses);
 /* 1, 0, -ENOTRECOVERABLE. */
 int pacc_next(struct pacc_reader *r, struct pacc *ret);
-/* Appends a section. */
+/* Appends a section. 0, -errno with a sentence. */
 int pacc_put(struct store *s, struct buf *out, uint64_t session, uint32_t n, const struct pacc *v, size_t count,
              const struct ids *uses, struct err *err);
 
@@ -212,7 +212,8 @@ struct pfile {
 	VEC(struct pfp) fps;
 };
 void pfile_release(struct pfile *f);
-/* ret's arrays are used again; with an arena, they are made there, to stay as they are. */
+/* ret's arrays are used again; with an arena, they are made there, to stay as they are. 0, -ENOTRECOVERABLE, -ENOMEM.
+ * */
 int pfile_get(struct store *s, struct str info, struct pfile *ret, struct arena *arena);
 /* Only what identifies it. */
 int pfile_identity(struct str info, struct pfile *ret);
@@ -222,6 +223,7 @@ struct pfile_brief {
 	struct str shown;                       /* in info */
 };
 int pfile_brief(struct str info, struct pfile_brief *ret);
+/* All of a file's info. */
 void pfile_put(struct store *s, struct buf *out, const struct pfile *f);
 
 /* ---- versions ---- */
@@ -282,8 +284,10 @@ static inline uint64_t pver_session(struct store *s, const struct pver *v)
 	const struct ssession *session = v->flags >> PVER_REPORTED & 1 ? NULL : store_session(s, v->session);
 	return v->flags >> PVER_REPORTED & 1 ? v->session : session ? session->number : 0;
 }
-/* The next version of a run of them; `file` is its row, *t the start of the one before (store.base at first). */
+/* The next version of a run of them; `file` is its row, *t the start of the one before (store.base at first). 1, 0 at
+ * the end, -ENOTRECOVERABLE, -ENOMEM. */
 int pver_next(struct cur *c, uint64_t file, int64_t *t, struct pver *ret);
+/* Appends a version. */
 void pver_put(struct buf *out, uint64_t file, int64_t *t, const struct pver *v);
 
 /* Column rd: which executions have accesses that used version n (0: none). */
@@ -292,6 +296,7 @@ struct prd {
 	uint32_t n;
 };
 int prd_next(struct cur *c, struct prd *last, struct prd *ret); /* *last starts zeroed. 1, 0, -ENOTRECOVERABLE */
+
 void prd_put(struct buf *out, struct prd *last, const struct prd *v);
 
 /* ---- names ---- */
@@ -309,13 +314,16 @@ struct pname_fact {
 	bool is_old; /* this path is the rename's old one */
 };
 int pname_fact_next(struct store *s, struct cur *c, struct pname_fact *ret); /* 1, 0, -ENOTRECOVERABLE */
+
 void pname_fact_put(struct store *s, struct buf *out, const struct pname_fact *f);
 struct pname {
 	uint64_t host, file; /* host: dict */
 	int64_t from, to;
 	bool linked; /* as in struct gname */
 };
+/* 1, 0 at the end, -ENOTRECOVERABLE. */
 int pname_next(struct store *s, struct cur *c, struct pname *ret);
+
 void pname_put(struct store *s, struct buf *out, const struct pname *n);
 /* What stands before the facts in their column: the flags, and the time of the last of them (TIME_NONE: not told). */
 uint64_t path_facts_begin(struct store *s, struct cur *c, int64_t *ret_last);
@@ -373,12 +381,14 @@ struct pproc_fact {
 };
 /* Steps through a section's facts; *t starts as store.base. 1, 0, -ENOTRECOVERABLE. */
 int pproc_fact_next(struct cur *c, int64_t *t, struct pproc_fact *ret);
+/* Appends a fact; *t is the time of the one before. */
 void pproc_fact_put(struct buf *out, int64_t *t, const struct pproc_fact *f);
 
 /* The first string of such a list: its number, where it is one of the store's words or paths (the low bits say which),
  * else 0 and the text itself, in `packed`; empty where there is none. 0 or -ENOTRECOVERABLE. */
 int plist_first(struct str packed, uint64_t *ret_number, struct str *ret_text);
-/* A packed list of strings, to encoded strings (as the events have them): appended to out. */
+/* A packed list of strings, to encoded strings (as the events have them): appended to out. 0, -ENOTRECOVERABLE,
+ * -ENOMEM. */
 int plist_expand(struct store *s, struct str packed, struct buf *out, size_t *ret_count);
 
 #endif

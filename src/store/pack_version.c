@@ -19,7 +19,7 @@ enum {
 	GEN_PART = 20
 };
 
-/* n executions that made v, whose span is known. */
+/* n executions that made v, whose span is known. 0, -ENOMEM; c->bad: it is cut off. */
 static int next_gens(struct cur *c, uint64_t n, struct pver *v)
 {
 	for (uint64_t process = 0; n && !c->bad; n--) {
@@ -54,7 +54,7 @@ static int next_gens(struct cur *c, uint64_t n, struct pver *v)
 	return 0;
 }
 
-/* n versions that v, of `file`, came from. */
+/* n versions that v, of `file`, came from. 0, -ENOMEM; c->bad: it is cut off. */
 static int next_ders(struct cur *c, uint64_t n, uint64_t file, struct pver *v)
 {
 	for (; n && !c->bad; n--) {

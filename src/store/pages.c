@@ -75,7 +75,7 @@ static bool is_page_intact(const unsigned char *page, sqlite3_int64 offset)
 }
 
 /* A file whose header is sound and reserves nothing has no checksums: the index of an older version, which is refused
- * by its version later. */
+ * by its version later. SQLite's code. */
 static int read_page_header(struct pages_file *p)
 {
 	unsigned char header[RESERVED_AT + 1];
@@ -105,6 +105,7 @@ static int read_whole_page(struct pages_file *p, unsigned char *into, sqlite3_in
 	return code;
 }
 
+/* For SQLite: a page whose checksum is wrong is an error. */
 static int pages_read(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
 {
 	struct pages_file *p = of(f);
@@ -133,6 +134,7 @@ static int pages_read(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
 	return SQLITE_OK;
 }
 
+/* For SQLite: whole pages get their checksum. */
 static int pages_write(sqlite3_file *f, const void *from, int n, sqlite3_int64 at)
 {
 	struct pages_file *p = of(f);
@@ -165,6 +167,7 @@ static void mark_page_checked(struct pages_file *p, uint64_t page)
 	p->checked[page / 8] |= (unsigned char)(1 << page % 8);
 }
 
+/* For SQLite: a page in memory, whose checksum is looked at once. */
 static int pages_fetch(sqlite3_file *f, sqlite3_int64 at, int n, void **ret)
 {
 	struct pages_file *p = of(f);
@@ -252,6 +255,7 @@ static int pages_reserved(sqlite3_file *f, int *ret)
 {
 	return REAL(f)->xCheckReservedLock(of(f)->real, ret);
 }
+/* For SQLite: our own questions, and all others on. */
 static int pages_control(sqlite3_file *f, int what, void *arg)
 {
 	if (what == PAGES_IS_PLAIN) {
@@ -311,6 +315,7 @@ static const sqlite3_io_methods methods = {
     .xUnfetch = pages_unfetch,
 };
 
+/* For SQLite: only the main database gets checksums. */
 static int pages_open(sqlite3_vfs *v, const char *name, sqlite3_file *f, int flags, int *ret_flags)
 {
 	sqlite3_vfs *real = real_vfs(v);

@@ -92,7 +92,7 @@ static int read_outside(struct store *s, enum block_table table, struct row_read
 	return block_row(s, &r->outside, id, NULL, ret);
 }
 
-/* A row of a block that is too long to be kept, of n bytes. */
+/* A row of a block that is too long to be kept, of n bytes. 1, 0: it is empty; -EIO. */
 static int read_alone(struct row_reader *r, uint64_t id, size_t n, struct str *ret)
 {
 	char head[1 + BLOCK_ROWS * 10];
@@ -118,7 +118,8 @@ static int read_alone(struct row_reader *r, uint64_t id, size_t n, struct str *r
 	return length != 0;
 }
 
-/* By a blob handle that goes from block to block: a third of a statement's cost. */
+/* By a blob handle that goes from block to block: a third of a statement's cost. 2: the block is in the slot; 1: *ret
+ * is the row; 0: there is none; -errno. */
 static int fetch_block(struct store *s, enum block_table table, struct row_reader *r, uint64_t id,
                        struct block_slot *slot, struct str *ret)
 {
@@ -154,6 +155,7 @@ static int fetch_block(struct store *s, enum block_table table, struct row_reade
 	return 2;
 }
 
+/* 1, 0: there is none; -errno. *ret is valid until rows are read outside of a view, or the view ends. */
 static int read_row(struct store *s, enum block_table table, uint64_t id, struct str *ret)
 {
 	struct reader *reader = store_reader(s);
@@ -279,7 +281,7 @@ static int nth(struct store *s, struct str pack, uint64_t file, uint32_t n, stru
 	return rc;
 }
 
-/* A version beyond those in the file's row. */
+/* A version beyond those in the file's row. 1, 0: there is none; -errno. */
 static int read_more_version(struct store *s, uint64_t id, struct pver *ret)
 {
 	uint64_t file = version_file(id);
@@ -332,6 +334,7 @@ int read_version(struct store *s, uint64_t id, struct pver *ret, struct pfile *r
 	return rc;
 }
 
+/* 1: say stopped it; 0, -errno. *n: the number of the first, which goes on. */
 static int each_packed_version(struct store *s, struct str pack, uint64_t file, uint32_t *n, struct pver *v,
                                int (*say)(void *arg, uint32_t n, const struct pver *v), void *arg)
 {

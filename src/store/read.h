@@ -127,15 +127,18 @@ int read_process(struct store *s, uint64_t id, struct process_view *v);
 /* The same for who asks for edges alone: v may be told. */
 int read_process_edges(struct store *s, uint64_t id, struct process_view *v);
 void process_view_release(struct process_view *v);
-const struct view_exec *view_exec(const struct process_view *v, uint32_t n); /* NULL not known */
+/* Execution n; NULL: there is none. */
+const struct view_exec *view_exec(const struct process_view *v, uint32_t n);
 /* The execution that was current at t. */
 const struct view_exec *view_exec_at(const struct process_view *v, int64_t t);
-uint64_t view_run(const struct process_view *v, const struct view_exec *e); /* row */
+/* The row of its run, or of that of the fork it came from; 0 none. */
+uint64_t view_run(const struct process_view *v, const struct view_exec *e);
 /* Appends how an access of the process moved its bytes. 0 or -errno. */
 int read_calls(struct store *s, uint64_t process, const struct pacc_section *sec, const struct pacc *a,
                struct ios *ret);
 
-/* Reads within a transaction of this handle that writes no rows of files and processes any more: as in a view. */
+/* Reads within a transaction of this handle that writes no rows of files and processes any more: as in a view. 0,
+ * -errno. */
 int read_rows_begin(struct store *s, unsigned blocks);
 void read_rows_end(struct store *s);
 
@@ -189,12 +192,14 @@ int read_versions(struct store *s, uint64_t file, struct pver *v,
 int read_attached(struct store *s, uint64_t file, uint64_t n, struct ids *out);
 /* The row of a path. 1, 0, -errno. */
 int read_path_id(struct store *s, struct str path, uint64_t *ret);
-/* A run, with its counts only if asked: they look at all its executions. */
+/* A run, with its counts only if asked: they look at all its executions. 1, 0, -errno; texts are valid until the next
+ * call. */
 int store_run_info(struct store *s, store_id id, bool counts, struct run_info *ret);
 /* A session's row into info, and a place in it: its gaps, then its notes (ix_runs.c). 1 found, 0, -errno. */
 int read_session_rest(struct store *s, uint64_t session, struct buf *info, struct cur *ret, uint64_t *ret_run);
 /* The rows of the sessions that tell of a run; free ret->v. 1, 0, -errno. */
 int read_run_sessions(struct store *s, store_id run, struct ids *ret);
+/* The next gap of a session's row; c->bad: it is cut off. */
 struct pproc_gap read_session_gap(struct store *s, struct cur *c);
 /* The gaps of an execution, but for what is to be said of the sessions that tell of it, which changes with what else
  * the logs hold: that the other says, bits as well. */
@@ -210,7 +215,8 @@ struct name_reader {
 	void *arg;
 };
 /* The names of the path of that row that are in it, and then those that ended at `since` or later (and perhaps some
- * others), the last first. As read_names. say may not ask for names. */
+ * others), the last first. As read_names. say may not ask for names. 0, -errno with a sentence; 1: the reader has
+ * enough. */
 int read_names_since(struct store *s, uint64_t path, int64_t since, const struct name_reader *to, struct err *err);
 /* Calls say for each name that the path of that row ever had. What say returned where that is not 0, 0, or -errno. */
 int read_names(struct store *s, uint64_t path, int (*say)(void *arg, const struct pname *n), void *arg,
@@ -220,11 +226,14 @@ int read_names(struct store *s, uint64_t path, int (*say)(void *arg, const struc
 int read_files_told_at(struct store *s, uint64_t path, struct ids *out);
 /* Appends the path that a file shows: *ret_named whether it has it still. 0 or -errno. */
 int read_file_path(struct store *s, const struct pfile *f, struct buf *out, bool *ret_named);
-/* The same from the brief form. */
+/* The same from the brief form. 0, -ENOMEM, -errno. */
 int read_brief_path(struct store *s, const struct pfile_brief *f, struct buf *out);
 /* Hashes of public ids. f may be NULL: it is read. 1, 0, -errno. */
 int hash_of_file(struct store *s, uint64_t id, const struct pfile *f, struct id_hash *ret);
+/* 1, 0: there is none; -errno. */
 int hash_of_version(struct store *s, uint64_t id, struct id_hash *ret);
+
+/* 1, 0: there is none; -errno. */
 int hash_of_exec(struct store *s, uint64_t id, struct id_hash *ret);
 /* The number of its pid namespace, which is kept as a word. */
 uint64_t read_pidns(struct store *s, const struct pproc *p);

@@ -195,7 +195,7 @@ static int add_fact_files(struct store *s, struct str facts, struct ids *out)
 	return rc;
 }
 
-/* The files of the facts that lie beside the path's row. */
+/* The files of the facts that lie beside the path's row. 0, -errno. */
 static int add_spilled_files(struct store *s, uint64_t path, struct ids *out)
 {
 	sqlite3_stmt *st = store_stmt(s, SQL_path_fact_all, NULL);
@@ -234,7 +234,7 @@ int read_files_told_at(struct store *s, uint64_t path, struct ids *out)
 }
 
 /* An object of an HDF5 file is called by the name that the file has now, whatever it was called when the object was
- * met: what stands before the first // is the file's. */
+ * met: what stands before the first // is the file's. 0, -ENOMEM, -errno. */
 static int read_outer_path(struct store *s, uint64_t file, struct buf *out, size_t from)
 {
 	struct str part[FILE_PARTS];

@@ -28,6 +28,7 @@ static struct view_exec *exec_slot(struct process_view *v, uint32_t n)
 	return &v->execs.v[at];
 }
 
+/* 0, -ENOMEM. Of several facts of one kind the first counts. */
 static int add_process_fact(struct process_view *v, uint64_t session, uint64_t number, const struct pproc_fact *f)
 {
 	switch (f->kind) {
@@ -74,6 +75,7 @@ static int add_process_fact(struct process_view *v, uint64_t session, uint64_t n
 	return 0;
 }
 
+/* Each begins with its exec, else with the first fork, and ends where the next one begins, or with the process. */
 static void resolve_execution_times(struct process_view *v)
 {
 	const struct view_fork *first = NULL;

@@ -42,6 +42,7 @@ static int compare_events_by_time(const void *pa, const void *pb)
 	return (a->ev.seq > b->ev.seq) - (a->ev.seq < b->ev.seq);
 }
 
+/* By time. ret takes the bytes. 0, -ENOTRECOVERABLE, -ENOMEM; ret is to be released in any case. */
 static int decode_event_rows(struct rows *rows, struct reported_list *ret)
 {
 	*ret = (struct reported_list){.v = calloc(rows->v.n + 1, sizeof(*ret->v)), .bytes = rows->bytes.p};
@@ -66,6 +67,7 @@ static int decode_event_rows(struct rows *rows, struct reported_list *ret)
 	return 0;
 }
 
+/* st: bound; it is reset. As decode_event_rows. */
 static int collect_events(struct store *s, sqlite3_stmt *st, struct reported_list *ret)
 {
 	struct rows rows = {0};

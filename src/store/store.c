@@ -27,6 +27,7 @@ static char *join_path(const char *a, const char *b)
 	return asprintf(&p, "%s/%s", a, b) < 0 ? NULL : p;
 }
 
+/* home, else $STEMMA_HOME, the user's data folder or home. *ret: absolute, the caller's. -errno with a sentence. */
 static int find_home(const char *home, struct err *err, char **ret)
 {
 	const char *env = getenv("STEMMA_HOME"), *data = variable("XDG_DATA_HOME"), *user = variable("HOME");
@@ -143,6 +144,8 @@ static int cached_index(const char *home, char **ret)
 	return r;
 }
 
+/* In the store, or where its file system is not fit for that, in the cache. *ret is the caller's. -errno with a
+ * sentence. */
 static int index_place(const char *home, struct err *err, char **ret)
 {
 	char *index = NULL;
@@ -170,7 +173,7 @@ int store_places(const char *home, struct err *err, char **ret_home, char **ret_
 	return rc;
 }
 
-/* The index's directory exists, is private and is ours. */
+/* The index's directory exists, is private and is ours. 0; -errno, -EACCES with a sentence. */
 static int check_dir(const char *index, bool make, struct err *err)
 {
 	char dir[4096];
@@ -267,7 +270,7 @@ int store_replace(struct store *s, const char *by, struct err *err)
 }
 
 /* What is there is of no use, or (old) of an older version of stemma: an empty index takes its place, to be filled from
- * the logs. */
+ * the logs. 0, -errno with a sentence. */
 static int remake(struct store *s, bool old, struct err *err)
 {
 	err_clear(err);
@@ -297,7 +300,7 @@ static int open_memory(struct store *s, struct err *err)
 	return s->index ? store_db_open(s, s->index, true, false, err) : -ENOMEM;
 }
 
-/* Where there is no index, what is missing is told. */
+/* Where there is no index, what is missing is told. 0; -ENOENT with a sentence and a hint; -errno. */
 static int open_to_read(struct store *s, struct err *err)
 {
 	struct stat st;

@@ -43,7 +43,8 @@ int store_places(const char *home, struct err *err, char **ret_home, char **ret_
  * -ESTALE: by an older one (with STORE_WRITE it is made anew); -EACCES, -EROFS, -ENOSPC, -EBUSY, -ENOTRECOVERABLE
  * (damaged: hint says index --rebuild). */
 int store_open(const char *home, unsigned flags, struct err *err, struct store **ret);
-/* A store somebody handed over as an open file, which nobody writes any more. Takes over fd; only to be asked. */
+/* A store somebody handed over as an open file, which nobody writes any more. Takes over fd; only to be asked. -errno
+ * with a sentence, and fd is closed. */
 int store_open_fd(int fd, struct err *err, struct store **ret);
 void store_close(struct store *s);
 /* For who asks for long, beside others: at most so many KiB of pages are kept, in place of 64 MiB, and none is mapped.
@@ -74,6 +75,7 @@ struct store_index_options {
 	uint64_t events;          /* sessions with so many are indexed together, then the next; 0: INDEX_EVENTS */
 	const char *system_extra; /* for what is counted of runs (base/system.h); NULL none */
 };
+/* 0, -errno with a sentence. */
 int store_index(struct store *s, const struct store_index_options *o, struct err *err, struct store_index_stats *ret);
 /* Checks logs and index against each other; calls say(arg, line) for each finding. Returns how many, or -errno. */
 int store_fsck(struct store *s, void (*say)(void *arg, const char *line), void *arg, struct err *err);
@@ -188,7 +190,10 @@ struct run_recording {
 int store_run_recording(struct store *s, store_id run, struct run_recording *ret);
 /* Of its inputs and outputs those that are data. 0 or -errno. */
 int store_run_data(struct store *s, store_id run, const char *extra, uint64_t *ret_used, uint64_t *ret_made);
+/* 1, 0: there is none, -errno. Texts of ret are valid until the next call. */
 int store_exec(struct store *s, store_id id, struct exec_info *ret);
+
+/* 1, 0: there is none, -errno. Texts of ret are valid until the next call. */
 int store_file(struct store *s, store_id id, struct file_info *ret);
 /* What is asked of every execution of a run: a third of what store_exec costs. 1, 0, -errno. */
 struct exec_brief {
@@ -223,8 +228,11 @@ int store_command(struct store *s, const struct exec_sort *x, struct str *ret);
  * asked for in any order, VIEW_PASS where nearly all come one after the other. */
 #define VIEW_WALK 8192
 #define VIEW_PASS 256
+/* 0; -EBUSY: another transaction is open. May be nested; each needs its store_view_end. */
 int store_view_begin(struct store *s, unsigned blocks);
+
 void store_view_end(struct store *s);
+/* 1, 0: there is none, -errno. */
 int store_version(struct store *s, store_id id, struct version_info *ret);
 /* What a walk asks of each version, without the rest of what store_version and store_file make. 1, 0, -errno. */
 struct version_sort {
@@ -262,10 +270,10 @@ int store_version_judged(struct store *s, store_id id, const char *extra, struct
 
 /* ---- finding a place to start ---- */
 
-/* A file by identity. */
+/* A file by identity. 1, 0, -errno. */
 int store_file_by_identity(struct store *s, struct str domain, uint64_t ino, uint64_t gen, store_id *ret);
-/* Files that have or had the name, the present holder first, then by when they last had it. Returns their number (up to
- * max). */
+/* Files that have or had the name, the present holder first, then by when they last had it. How many, max at most;
+ * -errno. */
 int store_files_by_path(struct store *s, struct str path, store_id *ret, size_t max);
 /* All files that show the path, but for objects of HDF5 files (FILE//...): in order of row, malloc'ed. 0 or -errno. */
 int store_files_showing(struct store *s, struct str path, store_id **ret, size_t *ret_n);
@@ -280,7 +288,7 @@ int store_named_since(struct store *s, store_id file, struct str path, int64_t *
 /* Are there objects of HDF5 files? 1, 0, -errno. */
 int store_has_objects(struct store *s);
 /* The objects of a file that are, or were, called `inner` in it (//group/dataset, //group@attribute), whatever the file
- * was called; the present holder first. Returns their number (up to max). */
+ * was called; the present holder first. How many, max at most; -errno. */
 int store_objects_by_name(struct store *s, store_id file, struct str inner, store_id *ret, size_t max);
 /* Until when the object was called `inner` in its file, whatever the file was called: the last of the times that it
  * was; TIME_NEVER: it is. *ret_other: then, or since then if it goes on, it has another name. 1, 0 (never), -errno. */
@@ -293,8 +301,9 @@ int store_version_of(struct store *s, store_id file, uint64_t n, store_id *ret);
 int store_by_pubid(struct store *s, const char *text, char *ret_kind, store_id *ret);
 /* "@", "@~2", a ULID or a unique prefix or suffix of one (at least 4). 1, 0, or -ENOTUNIQ. */
 int store_find_run(struct store *s, const char *text, store_id *ret);
-/* Executions of a run, in start order; runs, latest first. The array is malloc'ed. */
+/* Executions of a run, in start order; runs, latest first. The array is malloc'ed. 0, -errno. */
 int store_run_execs(struct store *s, store_id run, store_id **ret, size_t *ret_n);
+/* max 0: all. *ret is the caller's. 0, -errno. */
 int store_runs(struct store *s, uint64_t max, store_id **ret, size_t *ret_n);
 
 /* ---- notes ---- */
@@ -435,7 +444,7 @@ struct reported_list {
 int store_reported(struct store *s, store_id run, uint64_t kind, struct reported_list *ret);
 /* Digest events with that identity and fingerprint. */
 int store_digests(struct store *s, const struct event_digest *like, struct reported_list *ret);
-/* Digest events with that digest, "sha256:...". */
+/* Digest events with that digest, "sha256:...". 0, -errno; ret is to be released in any case. */
 int store_digests_of(struct store *s, struct str digest, struct reported_list *ret);
 void reported_list_release(struct reported_list *l);
 /* What the object of an h5_object or h5_part event is called now; empty: nothing. Valid until the next call. 0, -errno.
@@ -470,12 +479,14 @@ struct store_build {
 /* Gives the build to each, whose strings are valid until that returns; what it returned, 0 where there is no such
  * build, or -errno. About 1 us a file. */
 int store_builds(struct store *s, store_id **ret, size_t *ret_n); /* all, in order of row; malloc'ed */
+/* 0 also where there is none; -errno. */
 int store_build(struct store *s, store_id id, int (*each)(void *arg, const struct store_build *), void *arg);
 /* Those that made a file with this digest (32 bytes), this build-id or this note, each may be empty; in order of row.
- * Different bytes may be among them, by accident of a hash: look. The array is malloc'ed. */
+ * Different bytes may be among them, by accident of a hash: look. The array is malloc'ed. 0, -errno. */
 int store_builds_of(struct store *s, struct str digest, struct str build_id, struct str note, store_id **ret,
                     size_t *ret_n);
-/* The same for those that made a file of this size that was last written then: for versions that are gone. */
+/* The same for those that made a file of this size that was last written then: for versions that are gone. *ret is the
+ * caller's. 0, -errno. */
 int store_builds_stamped(struct store *s, uint64_t size, int64_t mtime, store_id **ret, size_t *ret_n);
 /* By public id or a unique prefix of it. 1, 0, -ENOTUNIQ, -errno. */
 int store_build_by_pubid(struct store *s, const char *text, store_id *ret);

@@ -138,13 +138,17 @@ static inline void bind_str(sqlite3_stmt *st, int i, struct str v)
 	else
 		sqlite3_bind_zeroblob(st, i, 0);
 }
-int store_meta_get(struct store *s, const char *key, int64_t *ret, struct err *err); /* 1, 0, -errno */
+/* A number of the index by its key: 1, 0: there is none; -errno with a sentence. */
+int store_meta_get(struct store *s, const char *key, int64_t *ret, struct err *err);
+
 int store_meta_set(struct store *s, const char *key, int64_t value, struct err *err);
+/* The highest row that a statement gives. 0, -errno with a sentence; *ret stays as it was where there is none. */
 int store_max(struct store *s, enum store_sql which, uint64_t *ret, struct err *err);
 /* Opens path with the schema; fresh: for filling in one go, without a journal. */
 int store_db_open(struct store *s, const char *path, bool write, bool fresh, struct err *err);
 void store_db_close(struct store *s);
-int store_lock(struct store *s, struct err *err); /* fd of the lock on the index's directory */
+/* Waits for the lock of the index. A descriptor, whose close releases it; -errno with a sentence. */
+int store_lock(struct store *s, struct err *err);
 /* Many may open the index at a time, while nobody puts another in its place; replace: this one does, while nobody opens
  * it. A descriptor to close when that is done, or -1: there is no lock to be had. */
 int store_turn(struct store *s, bool replace);
@@ -159,9 +163,14 @@ int store_views(struct store *s, struct err *err);
 struct str store_interned(struct store *s, uint64_t id);
 /* The bits of a layout. 1, 0 where the index has none of that number, or -errno. */
 int store_layout(struct store *s, uint64_t id, uint64_t *ret);
+/* The number of the layout, given to a new one. 0, -errno with a sentence. */
 int store_layout_id(struct store *s, uint64_t bits, uint64_t *ret, struct err *err);
-const struct sdomain *store_domain(struct store *s, uint64_t id);   /* NULL when not known */
-const struct ssession *store_session(struct store *s, uint64_t id); /* NULL when not known */
+
+/* NULL: there is none, or it cannot be read. Valid until another is asked for. */
+const struct sdomain *store_domain(struct store *s, uint64_t id);
+
+/* NULL: there is none, or it cannot be read. Valid until another is asked for. */
+const struct ssession *store_session(struct store *s, uint64_t id);
 /* Appends the path with that row to out; "" when not known. */
 void store_path(struct store *s, uint64_t id, struct buf *out);
 
@@ -179,12 +188,12 @@ struct key_cursor {
 	int64_t from; /* key of the chunk in v, -1 none */
 	uint64_t to;  /* first hash that is not in it */
 };
-/* Rows filed under hash, in v[*ret_at .. +*ret_n]. */
+/* Rows filed under hash, in v[*ret_at .. +*ret_n]. 0, -errno with a sentence. */
 int keys_find(struct store *s, struct key_cursor *c, enum key_kind kind, uint32_t hash, struct err *err, size_t *ret_at,
               size_t *ret_n);
-/* Entries between two hashes, into c->v. */
+/* Entries between two hashes, into c->v. 0, -errno with a sentence. */
 int keys_range(struct store *s, struct key_cursor *c, enum key_kind kind, uint32_t lo, uint32_t hi, struct err *err);
-/* Adds entries (sorts them); what is there already stays once. */
+/* Adds entries (sorts them); what is there already stays once. 0, -errno with a sentence. */
 int keys_add(struct store *s, enum key_kind kind, struct key_entry *v, size_t n, struct err *err);
 void key_cursor_release(struct key_cursor *c);
 
@@ -225,7 +234,9 @@ struct block_writer {
 };
 /* The caller appends the row's bytes to *ret, before the next call. 0, -errno. */
 int block_put(struct block_writer *w, uint64_t id, struct err *err, struct buf **ret);
+/* Writes the block that is open, if one is. 0, -errno. */
 int block_flush(struct block_writer *w, struct err *err);
+
 void block_writer_release(struct block_writer *w);
 
 /* ---- lists.c: sets of rows under a row, in chunks ---- */
@@ -248,9 +259,10 @@ static inline uint64_t list_key(enum list_kind kind, uint64_t row)
 {
 	return (uint64_t)kind << 56 | row;
 }
-/* Adds ascending values; an upper bound is kept: values may be there twice, or no longer hold. */
+/* Adds ascending values; an upper bound is kept: values may be there twice, or no longer hold. 0, -errno with a
+ * sentence. */
 int lists_add(struct store *s, uint64_t key, const uint64_t *v, size_t n, struct err *err);
-/* Appends all values of key to out. */
+/* Appends all values of key to out. 0, -errno. */
 int lists_get(struct store *s, uint64_t key, struct ids *out);
 int lists_clear(struct store *s, uint64_t from, uint64_t to, struct err *err);
 int ids_add(struct ids *v, uint64_t id);
@@ -262,6 +274,7 @@ struct collect;
 int tombstones_get(struct store *s, struct ids *ret);
 int tombstones_put(struct store *s, const struct ids *tombstones, struct err *err);
 int tombstones_add(struct ids *tombstones, uint64_t session); /* sort with ids_sort when all are in */
+/* tombstones: sorted. */
 bool tombstones_has(const struct ids *tombstones, uint64_t session);
 /* Takes the frames of forgotten sessions out; how many there were. */
 size_t tombstones_filter(const struct ids *tombstones, struct collect *w);
@@ -297,9 +310,12 @@ void identity_file(struct buf *b, struct str domain, uint64_t ino, uint64_t gen)
 void identity_absent(struct buf *b, struct str path);
 void identity_version(struct buf *b, uint64_t session, uint64_t seq); /* after its file's */
 void identity_unobserved(struct buf *b, bool has_fp, uint64_t size, int64_t mtime, uint64_t k);
+/* An execution: process, and which of its images. */
 void identity_exec(struct buf *b, struct str boot, uint64_t pidns, uint64_t pid, int64_t started, uint64_t n);
+
 void identity_build(struct buf *b, uint64_t session, uint64_t seq);
 struct id_hash identity_hash(const struct buf *b);
+/* The public id of a hash: kind and 24 digits. */
 void identity_text(char kind, struct id_hash h, struct pubid *ret);
 
 #endif

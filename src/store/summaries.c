@@ -13,6 +13,7 @@ static struct strlist read_summary_list(struct cur *c)
 	return l;
 }
 
+/* Those that are not there are zero. */
 static void get_figures(struct cur *c, struct summary_figure *ret)
 {
 	memset(ret, 0, FIGURES * sizeof(*ret));
@@ -40,6 +41,7 @@ static struct str copy_interned(struct store *s, uint64_t id, struct buf *b, siz
 	return w;
 }
 
+/* The row, to each; what it returned, -ENOTRECOVERABLE, -ENOMEM. words: for its texts. */
 static int decode_summary_row(struct store *s, sqlite3_stmt *st, struct buf *words,
                               int (*each)(void *arg, const struct summary_info *), void *arg)
 {

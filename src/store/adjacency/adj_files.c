@@ -58,7 +58,7 @@ static bool adj_is_read(const struct adj_file_put *p, uint32_t n)
 	return false;
 }
 
-/* Edges that made it, as store_gens gives them. */
+/* Edges that made it, as store_gens gives them. 0, -ENOMEM. p->fits becomes false where a segment cannot hold them. */
 static int adj_put_gens(struct adj_file_put *p, const struct pver *v)
 {
 	p->edges.n = 0;

@@ -88,7 +88,7 @@ static int adj_put_row(struct store *s, enum block_table table, uint64_t id, str
 	return table == BLOCK_FILE ? adj_put_file(s, id, out) : adj_put_process(s, id, out);
 }
 
-/* The rows of a segment, and where each ends. Those behind ADJ_BYTES_MAX are not in it. */
+/* The rows of a segment, and where each ends. Those behind ADJ_BYTES_MAX are not in it. -errno. */
 static int adj_put_rows(struct store *s, const struct adj_name *n, struct buf *data, uint32_t *ends)
 {
 	int rc = 0;
@@ -105,7 +105,8 @@ static int adj_put_rows(struct store *s, const struct adj_name *n, struct buf *d
 	return rc < 0 ? rc : data->failed ? -ENOMEM : 0;
 }
 
-/* In a transaction: makes the segment of a name, and says in the index that it counts. */
+/* In a transaction: makes the segment of a name, and says in the index that it counts. -errno: the file may lie there
+ * without counting. */
 static int adj_make_named(struct store *s, struct adj_name *n)
 {
 	static const struct adj_changed nothing;
@@ -154,7 +155,8 @@ static void adj_unlink(const struct store *s, const struct adj_name *n)
 		unlink(path);
 }
 
-/* Makes the segment of a range anew where enough of it is in none. */
+/* Makes the segment of a range anew where enough of it is in none. 0 also where nothing is to be done; -EBUSY, -errno.
+ * */
 static int adj_bring_range(struct store *s, enum block_table table, uint64_t range)
 {
 	struct adj_name old, n = {.table = table, .range = range};

@@ -413,7 +413,8 @@ static int adj_write_all(int fd, const struct adj_header *h, const struct buf *t
 	return rc == 0 ? io_write(fd, data.p, data.n, NULL) : rc;
 }
 
-/* Writes it under another name first: nobody sees half of one. */
+/* Writes it under another name first: nobody sees half of one. 0, -errno: none of that name, or the old one, is there.
+ * */
 static int adj_publish(int dir, const char *name, const struct adj_header *h, const struct buf *tables, struct str data)
 {
 	char made[128];

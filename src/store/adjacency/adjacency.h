@@ -81,13 +81,14 @@ struct adj *adj_of(struct store *s);
 void adj_release(struct store *s);
 /* A new view: which segments count may have changed. */
 void adj_view_begin(struct store *s);
-/* The bytes of a row. */
+/* The bytes of a row. 1, 0: no segment has it, or it changed since. Valid as long as the view. */
 int adj_row(struct store *s, enum block_table table, uint64_t id, struct str *ret);
 /* A row of it was no good: it is not used any more, and removed. Returns 0. */
 int adj_drop(struct store *s, enum block_table table, uint64_t id);
 /* The row of the index that says which segment counts: 1, 0, -errno. */
 int adj_named(struct store *s, enum block_table table, uint64_t range, struct adj_name *ret,
               struct adj_changed *ret_changed);
+/* 0, -errno with a sentence. */
 int adj_name_put(struct store *s, const struct adj_name *n, const struct adj_changed *changed, struct err *err);
 static inline uint64_t adj_place(enum block_table table, uint64_t range)
 {
@@ -115,7 +116,10 @@ void adj_put_part(struct buf *out, const struct buf *part);
 int adj_version_judged(struct store *s, store_id id, struct version_judged *ret);
 /* Fill ret anew. */
 int adj_version_gens(struct store *s, store_id id, struct edges *ret);
+/* 1, 0: it is in no segment; -errno. */
 int adj_version_derived(struct store *s, store_id id, struct edges *ret);
+
+/* 1, 0: it is in no segment; -errno. */
 int adj_version_readers(struct store *s, store_id id, struct ids *ret);
 /* Appends the row as the index has it; nothing where a segment cannot hold it. 0 or -errno. */
 int adj_put_file(struct store *s, uint64_t id, struct buf *out);
@@ -123,10 +127,11 @@ int adj_put_file(struct store *s, uint64_t id, struct buf *out);
 /* ---- adj_processes.c ---- */
 
 /* A process, as far as edges between executions go (struct process_view, "told"). Where v holds it already nothing is
- * read. */
+ * read. 1, 0: it is in no segment; -errno. */
 int adj_process(struct store *s, uint64_t id, struct process_view *v);
-/* What an execution used or made. Fills ret anew. */
+/* What an execution used or made. Fills ret anew. 1, 0: it is in no segment; -errno. */
 int adj_exec_edges(struct store *s, store_id exec, enum adj_edges which, struct edges *ret);
+/* Appends the process's row, which is empty where there is none. -errno. */
 int adj_put_process(struct store *s, uint64_t id, struct buf *out);
 
 /* ---- adj_make.c: by who indexes ---- */

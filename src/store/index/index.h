@@ -252,7 +252,7 @@ int ix_is_current(struct ix *x);
 /* Finds the segments and gathers the frames of all sessions that are to be read. 1: there is something new; 0: nothing;
  * IX_REPLACED. */
 int ix_scan(struct ix *x);
-/* Writes the row of a segment. */
+/* Writes the row of a segment. 0, -errno with a sentence. */
 int ix_put_segment(struct ix *x, const struct ix_segment *s);
 
 /* ---- ix_parts.c ---- */
@@ -283,17 +283,22 @@ void ix_open_release(struct ix *x);
 
 /* ---- ix_ids.c ---- */
 
-/* Rows for all that the new sessions speak of: found in the store, or given. */
+/* Rows for all that the new sessions speak of: found in the store, or given. 0, -errno with a sentence. */
 int ix_ids(struct ix *x);
-int ix_file_of(struct ix *x, uint64_t row, uint32_t *ret);                       /* a file, with its row loaded */
-int ix_node_of(struct ix *x, uint64_t row, uint32_t *ret);                       /* a path */
-int ix_node_find(struct ix *x, uint32_t parent, struct str base, uint32_t *ret); /* VEC_NONE: not known */
+/* *ret: the file of that row, loaded if it is not known. 0, -errno with a sentence. */
+int ix_file_of(struct ix *x, uint64_t row, uint32_t *ret);
+/* *ret: the path of that row, read if it is not known; VEC_NONE: there is none. 0, -errno. */
+int ix_node_of(struct ix *x, uint64_t row, uint32_t *ret);
+
+/* *ret: the path of that name below parent, VEC_NONE: there is none. 0, -errno. */
+int ix_node_find(struct ix *x, uint32_t parent, struct str base, uint32_t *ret);
 /* The row of a word, which is made where there is none; 0 for the empty word. */
 int ix_interned(struct ix *x, uint32_t word, uint64_t *ret);
 /* Remembers that the row is to be found by the hash; ix_write writes it. 0 or -ENOMEM. */
 int ix_add_key(struct ix *x, enum key_kind kind, uint32_t hash, uint64_t id);
 int ix_new_nodes(struct ix *x); /* rows for paths that have none yet */
-int ix_sync(struct ix *x);      /* makes the arrays beside the graph's as long as those */
+/* Gives the arrays beside the graph's their lengths. 0, -ENOMEM, reported. */
+int ix_sync(struct ix *x);
 /* The hashes of public ids; the identity is appended to b. */
 struct id_hash ix_file_hash(struct ix *x, uint32_t file, struct buf *b);
 struct id_hash ix_exec_hash(struct ix *x, uint32_t exec, struct buf *b);
@@ -303,8 +308,9 @@ struct id_hash ix_exec_hash(struct ix *x, uint32_t exec, struct buf *b);
 /* A session's column info: its host into *g; its places, gaps and notes into *ret. Either may be NULL. */
 int ix_session_info(struct ix *x, struct str info, struct gsession *g, struct ix_session *ret);
 /* Rows for the new sessions: found in the store, or given. */
+/* Rows for the new sessions: found in the store, or given. 0, -errno with a sentence. */
 int ix_find_sessions(struct ix *x);
-/* Brings a session of the store into the graph. */
+/* Brings a session of the store into the graph. *ret: its number there. 0, -errno with a sentence. */
 int ix_session_of(struct ix *x, uint64_t row, uint32_t *ret);
 /* The row of a session by its number; 0 where it is not in the graph. */
 uint64_t ix_session_row(const struct ix *x, uint64_t number);
@@ -317,73 +323,90 @@ struct pkey ix_pkey(const struct ix *x, const struct gkey *k);
 /* What a process's packed accesses are known by, to see whether they have changed. */
 struct id_hash ix_accesses_hash(struct str packed);
 
-/* Loads the processes that the new sessions, or the replaced ones, tell of, with the files of their accesses. */
+/* Loads the processes that the new sessions, or the replaced ones, tell of, with the files of their accesses. 0, -errno
+ * with a sentence. */
 int ix_load_touched(struct ix *x);
-/* Brings all old accesses to slow files into the graph; what caches follow from that become slow, too. */
+/* Brings all old accesses to slow files into the graph; what caches follow from that become slow, too. 0, -errno with a
+ * sentence. */
 int ix_load_slow(struct ix *x);
 /* graph.caches, of the cache files that are to be resolved, sorted. */
 int ix_add_caches(struct ix *x);
 
 /* ---- ix_names.c ---- */
 
-/* What each path names now, where that may have changed: ix.path_names, named and named_paths. */
+/* What each path names now, where that may have changed: ix.path_names, named and named_paths. 0, -errno with a
+ * sentence. */
 int ix_names(struct ix *x);
 
 /* ---- ix_paths.c ---- */
 
-/* The rows of paths that are new or changed, and the lists of what lies below each directory. */
+/* The rows of paths that are new or changed, and the lists of what lies below each directory. 0, -errno with a
+ * sentence. */
 int ix_write_names(struct ix *x);
 
 /* ---- ix_files.c ---- */
 
-/* Joins what the store knows of the files that the new sessions speak of with what those say. */
+/* Joins what the store knows of the files that the new sessions speak of with what those say. 0, -errno with a
+ * sentence. */
 int ix_merge_files(struct ix *x);
-/* Which files are fast and which are slow; the uses of the fast ones' new reads. */
+/* Which files are fast and which are slow; the uses of the fast ones' new reads. 0, -errno with a sentence. */
 int ix_choose(struct ix *x);
 /* Does some name at the path, as found now, name the file? */
 int ix_names_file(struct ix *x, uint32_t node, uint32_t file, bool *ret);
 
 /* ---- ix_runs.c ---- */
 
-/* All rows that the indexing changed. */
+/* All rows that the indexing changed. 0, -errno with a sentence. */
 int ix_write(struct ix *x);
 /* The row of the run with that ULID, which is made where there is none; 0 for the empty word. */
 int ix_run_row(struct ix *x, uint32_t word, uint64_t *ret);
 
 /* ---- ix_counts.c ---- */
 
-/* What is kept of how much a process's runs did holds no more; info: the part of its row. */
+/* What is kept of how much a process's runs did holds no more; info: the part of its row. 0, -errno. */
 int ix_void_process(struct ix *x, struct str info);
-/* The same of the runs of all that touched the file; rd: the part of its row. */
+/* The same of the runs of all that touched the file; rd: the part of its row. 0, -errno. x->void_processes gets them.
+ * */
 int ix_void_readers(struct ix *x, uint64_t file, struct str rd, bool spilled, uint64_t versions);
-/* Forgets what does not hold, and counts the runs that were met now. When all rows are written. */
+/* Forgets what does not hold, and counts the runs that were met now. When all rows are written. 0, -errno with a
+ * sentence. */
 int ix_count_runs(struct ix *x);
 
 /* ---- ix_write.c, ix_proc.c, ix_calls.c, ix_summaries.c, ix_reported.c, ix_builds.c ---- */
 
+/* The rows of files that are new, or of which something changed. 0, -errno with a sentence. */
 int ix_write_files(struct ix *x);
+
 int ix_write_processes(struct ix *x);
+/* The calls that the new sessions tell of, in place of those of sessions that are read again. 0, -errno with a
+ * sentence. */
 int ix_write_calls(struct ix *x);
+
+/* Summaries of the new sessions, in place of those of sessions that are read again. 0, -errno with a sentence. */
 int ix_write_summaries(struct ix *x);
+/* What others told of runs and files, in place of that of sessions that are read again. 0, -errno with a sentence. */
 int ix_write_reported(struct ix *x);
+
 int ix_write_builds(struct ix *x);
 
 /* ---- ix_damage.c ---- */
 
-/* Remembers what the index that is there knows of each session; all: not only what is missing. */
+/* Remembers what the index that is there knows of each session; all: not only what is missing. 0, -errno with a
+ * sentence. */
 int ix_damage_before(struct store *s, bool all, struct damage_rows *ret, struct err *err);
 bool ix_damage_is_new(struct ix *x); /* do the segments have other damage than the index knows? */
+/* Of the segments that were read now, and of the sessions. 0, -errno with a sentence. */
 int ix_write_damage(struct ix *x);
 
 /* ---- ix_lists.c ---- */
 
-/* Appends the packed form of a list, which the word holds. */
+/* Appends the packed form of a list, which the word holds. 0, -ENOMEM, reported. */
 int ix_list(struct ix *x, uint32_t word, struct buf *out);
-/* How often each word is an element of a list: ix.element_counts. Before ix_list. */
+/* How often each word is an element of a list: ix.element_counts. Before ix_list. 0, -ENOMEM, reported. */
 int ix_count_list_elements(struct ix *x);
 /* The index (from 1) of a fingerprint in its file's list, to which it is added where it is not in it. */
 int ix_fp_index(struct ix *x, uint32_t file, const struct gfp *fp, uint32_t *ret);
-/* Gives every access's fingerprints an index. */
+/* Gives every access's fingerprints an index. 0, -ENOMEM, reported. */
 int ix_fps(struct ix *x);
 
 /* The first of sorted pairs with a at least that. */
@@ -403,7 +426,8 @@ static inline size_t ix_pairs_from(const struct ix_pair *v, size_t n, uint64_t a
 /* ---- ix_pairs.c ---- */
 
 int ix_pairs_add(struct ix *x, struct ix_pairs *v, uint64_t a, uint64_t b);
-void ix_pairs_sort(struct ix_pairs *v); /* by a, then b; each once */
+/* By a, then b; each once. */
+void ix_pairs_sort(struct ix_pairs *v);
 /* Adds them to the lists of that kind: a is the row that the list belongs to. Sorts v. 0 or -errno. */
 int ix_pairs_write(struct ix *x, struct ix_pairs *v, enum list_kind kind);
 

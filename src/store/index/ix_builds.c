@@ -136,7 +136,7 @@ static void pack_build(struct ix *x, const struct gbuild *g, const struct event 
 	buf_release(&files);
 }
 
-/* The build at *i and the files behind it; *i moves past them. */
+/* The build at *i and the files behind it; *i moves past them. 0, -errno. */
 static int write_build(struct ix *x, size_t *i)
 {
 	const struct gbuild *g = &x->g.builds.v[(*i)++], *files = g + 1;

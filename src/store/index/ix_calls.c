@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+/* 0, -errno with a sentence. */
 static int clear_session_calls(struct ix *x, uint64_t session)
 {
 	sqlite3_stmt *st = store_stmt(x->s, SQL_calls_clear, x->err);
@@ -13,7 +14,7 @@ static int clear_session_calls(struct ix *x, uint64_t session)
 	return store_run_stmt(x->s, st, x->err);
 }
 
-/* Of several events of one access, api and direction the last takes the others' place. */
+/* Of several events of one access, api and direction the last takes the others' place. 0, -errno with a sentence. */
 static int write_io_calls(struct ix *x, const struct gio *io)
 {
 	sqlite3_stmt *st = store_stmt(x->s, SQL_calls_put, x->err);

@@ -50,7 +50,7 @@ int ix_void_readers(struct ix *x, uint64_t file, struct str rd, bool spilled, ui
 	return rc;
 }
 
-/* The runs of processes that touched a file which is the machine's own now, or is no more. */
+/* The runs of processes that touched a file which is the machine's own now, or is no more. 0, -errno. */
 static int void_runs_of_processes(struct ix *x)
 {
 	int rc = 0;

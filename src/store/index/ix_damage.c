@@ -75,6 +75,7 @@ bool ix_damage_is_new(struct ix *x)
 	return is_new;
 }
 
+/* 0, -errno with a sentence. */
 static int put_row(struct ix *x, enum damage_kind kind, uint64_t segment, uint64_t start, uint64_t session,
                    uint64_t stop)
 {
@@ -89,6 +90,7 @@ static int put_row(struct ix *x, enum damage_kind kind, uint64_t segment, uint64
 	return store_run_stmt(x->s, st, x->err);
 }
 
+/* which: a statement that deletes rows from a to b, or of a from b on. 0, -errno with a sentence. */
 static int clear_rows(struct ix *x, enum store_sql which, uint64_t a, uint64_t b)
 {
 	sqlite3_stmt *st = store_stmt(x->s, which, x->err);
@@ -123,7 +125,7 @@ static int is_known_so_far(struct ix *x, uint64_t session, uint64_t seq, bool *r
 	return rc < 0 ? rc : 0;
 }
 
-/* Of the sessions that were read now, and of those that the index before this one had. */
+/* Of the sessions that were read now, and of those that the index before this one had. 0, -errno with a sentence. */
 static int write_sessions(struct ix *x)
 {
 	int rc = 0;

@@ -41,7 +41,8 @@ static int merge_group(struct ix *x, uint32_t i)
 	return 0;
 }
 
-/* What the store knows of file i, whose row is loaded, joined with what the new sessions say. */
+/* What the store knows of file i, whose row is loaded, joined with what the new sessions say. 0, -errno with a
+ * sentence. */
 static int merge_file(struct ix *x, uint32_t i)
 {
 	struct gkey key, path_key;
@@ -248,7 +249,8 @@ static int fast_read(struct ix *x, const struct ix_row *row, struct versions *v,
 	return !(a->flags & GACCESS_READS) || use_versions(x, a, v, cur);
 }
 
-/* A file that is outside or not there has one version, whoever looks. */
+/* A file that is outside or not there has one version, whoever looks. 1: done; 0: it must go the slow way. *changed:
+ * the version did. */
 static int fast_outside(struct versions *v, struct gaccess *a, bool absent, bool *changed)
 {
 	if (!(a->flags & GACCESS_KEPT))
@@ -414,7 +416,7 @@ int ix_names_file(struct ix *x, uint32_t node, uint32_t file, bool *ret)
 	return rc < 0 ? rc : 0;
 }
 
-/* What the names that the file has now say of it: those of its row, and those found now. */
+/* What the names that the file has now say of it: those of its row, and those found now. 0, -errno. */
 static int flags_of_names(struct ix *x, uint32_t file, unsigned *ret)
 {
 	const struct ix_row *row = x->files.v[file].row == VEC_NONE ? NULL : &x->rows.v[x->files.v[file].row];
@@ -450,7 +452,8 @@ static int add_old_name(void *arg, const struct pname *n)
 	return 0;
 }
 
-/* A name that the store had and a late event took back. */
+/* A name that the store had and a late event took back. A callback: its file shows another name, and its flags are made
+ * anew. 0, -errno. */
 static int remove_late_name(const struct lost *l, const struct pname *n)
 {
 	struct ix *x = l->x;
@@ -474,7 +477,8 @@ static int remove_late_name(const struct lost *l, const struct pname *n)
 	return 0;
 }
 
-/* The names of a path that was replayed from all its facts; names: those that the store has. */
+/* The names of a path that was replayed from all its facts; names: those that the store has. 0, -errno with a sentence.
+ * */
 static int check_lost_names(struct ix *x, const struct ix_loaded_path *p, struct old_names *names)
 {
 	struct lost l = {.x = x, .p = p};
@@ -491,7 +495,7 @@ static int check_lost_names(struct ix *x, const struct ix_loaded_path *p, struct
 	return rc == -ENOMEM ? ix_oom(x) : rc;
 }
 
-/* What is appended takes no name back. */
+/* What is appended takes no name back. 0, -errno with a sentence. */
 static int check_lost(struct ix *x)
 {
 	struct old_names names = {0};

@@ -198,7 +198,7 @@ struct asked_list {
 };
 
 /* The paths that have no row yet and whose directories have one, into ask; those in new directories are new. *ret_more:
- * others have to wait for their directories. */
+ * others have to wait for their directories. 0, -ENOMEM. */
 static int ask_for_nodes(struct ix *x, size_t n, struct asked_list *ask, bool *ret_more)
 {
 	int rc = 0;
@@ -238,7 +238,7 @@ static int find_node_row(struct ix *x, const struct asked *a)
 }
 
 /* Level by level, for a path is looked up by its directory's row; each level in order of hashes, which is that of the
- * keys. */
+ * keys. 0, -errno with a sentence. */
 int ix_new_nodes(struct ix *x)
 {
 	int rc = ix_sync(x);
@@ -386,7 +386,7 @@ static int match_file(struct ix *x, uint32_t file, uint64_t id, bool *ret)
 	return rc < 0 ? rc : 0;
 }
 
-/* Loads the rows of those files that the store has; ask is sorted. */
+/* Loads the rows of those files that the store has; ask is sorted. 0, -errno with a sentence. */
 static int find_known_files(struct ix *x, const struct asked *ask, size_t n_ask)
 {
 	struct ix_pairs maybe = {0};
@@ -409,7 +409,7 @@ static int find_known_files(struct ix *x, const struct asked *ask, size_t n_ask)
 }
 
 /* Rows for the files that have none, hash[i] of each, in the order in which the log speaks of them: what is used
- * together lies together. */
+ * together lies together. 0, -errno with a sentence. */
 static int give_file_rows(struct ix *x, const uint32_t *hash)
 {
 	int rc = 0;
@@ -447,7 +447,7 @@ static int find_files(struct ix *x)
 	return rc;
 }
 
-/* The domain of that row, in the graph. */
+/* The domain of that row, in the graph. 0, -ENOMEM, reported. */
 static int find_stored_domain(struct ix *x, uint64_t row, uint32_t *ret)
 {
 	const struct sdomain *d = store_domain(x->s, row);
@@ -555,7 +555,7 @@ static int match_process(struct ix *x, uint32_t proc, uint64_t id, bool *ret)
 	return rc < 0 ? rc : 0;
 }
 
-/* The rows of those processes that the store has. */
+/* The rows of those processes that the store has. 0, -errno with a sentence. */
 static int find_known_processes(struct ix *x)
 {
 	VEC(struct asked) ask = {0};

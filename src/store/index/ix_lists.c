@@ -88,6 +88,7 @@ int ix_list(struct ix *x, uint32_t word, struct buf *out)
 
 /* ---- fingerprints ---- */
 
+/* 0, -ENOMEM, reported. */
 static int grow_fingerprint_tables(struct ix *x)
 {
 #define GROW(to, want, init)                                                                                           \
@@ -123,7 +124,7 @@ static int append_fp(struct ix *x, uint32_t file, uint32_t i)
 	return table_add(&x->fp_table, fp_hash(file, &x->g.fps.v[i]), i) ? 0 : ix_oom(x);
 }
 
-/* The list that the store has, before anything is added to it. */
+/* The list that the store has, before anything is added to it. 0, -ENOMEM, reported. */
 static int old_fps(struct ix *x, uint32_t file)
 {
 	if (x->files.v[file].row == VEC_NONE || x->fp_count.v[file])

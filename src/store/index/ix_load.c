@@ -8,7 +8,7 @@
 
 /* ---- processes ---- */
 
-/* A fact of a session that stays, into the graph. */
+/* A fact of a session that stays, into the graph. 0, -errno with a sentence. */
 static int restore_process_fact(struct ix *x, uint32_t proc, uint32_t session, const struct pproc_fact *f)
 {
 	uint64_t number = x->g.sessions.v[session].number;
@@ -36,7 +36,8 @@ static int restore_process_fact(struct ix *x, uint32_t proc, uint32_t session, c
 	return 0;
 }
 
-/* The facts that decide when its executions began and ended, from the sessions that were not read again. */
+/* The facts that decide when its executions began and ended, from the sessions that were not read again. 0, -errno with
+ * a sentence. */
 static int load_old_process_facts(struct ix *x, struct ix_loaded *l, struct cur *c)
 {
 	struct pproc_section sec;
@@ -118,7 +119,7 @@ struct id_hash ix_accesses_hash(struct str packed)
 	return identity_hash(&b);
 }
 
-/* The process's row: its info into l, its packed accesses into x->b1. */
+/* The process's row: its info into l, its packed accesses into x->b1. -ENOTRECOVERABLE: there is none; -errno. */
 static int load_process_row(struct ix *x, struct ix_loaded *l)
 {
 	struct str row, part[PROCESS_PARTS];
@@ -134,7 +135,7 @@ static int load_process_row(struct ix *x, struct ix_loaded *l)
 	return l->info.failed || x->b1.failed ? ix_oom(x) : 0;
 }
 
-/* The process that the row tells of, in the graph, beside x->loaded.v[at]. */
+/* The process that the row tells of, in the graph, beside x->loaded.v[at]. 0, -ENOMEM, reported. */
 static int restore_process(struct ix *x, const struct pproc *p, uint32_t at)
 {
 	struct ix_loaded *l = &x->loaded.v[at];
@@ -174,7 +175,8 @@ static int load_process(struct ix *x, uint64_t id, bool touched)
 	return rc;
 }
 
-/* The files of a touched process's accesses, with their rows: their old accesses may be others now. */
+/* The files of a touched process's accesses, with their rows: their old accesses may be others now. 0, -errno with a
+ * sentence. */
 static int touch_section_files(struct ix *x, const struct ix_section *sec)
 {
 	uint32_t session = sec->replaced ? map_get(&x->session_rows, sec->session) : VEC_NONE;
@@ -300,7 +302,7 @@ static int uses_slow_source(struct ix *x, const struct ix_loaded *l, bool *ret)
 	return 0;
 }
 
-/* The caches that the process wrote are resolved again. *ret_more: some were not to be. */
+/* The caches that the process wrote are resolved again. *ret_more: some were not to be. 0, -errno with a sentence. */
 static int slow_down_caches(struct ix *x, const struct ix_loaded *l, bool *ret_more)
 {
 	for (size_t k = 0; k < l->sections.n; k++) {
@@ -339,7 +341,8 @@ static void slow_down_groups(struct ix *x, const struct ix_loaded *l, bool *ret_
 	}
 }
 
-/* Cache files whose writers' uses may change are resolved again, too: their derivations follow from those. */
+/* Cache files whose writers' uses may change are resolved again, too: their derivations follow from those. 0, -errno
+ * with a sentence. *ret_more: more must be loaded. */
 static int cascade(struct ix *x, bool *ret_more)
 {
 	int rc = 0;
@@ -381,7 +384,7 @@ static int row_fps(struct ix *x, uint32_t file, uint32_t index, uint32_t *ret)
 	return 0;
 }
 
-/* When its bytes moved, and the key that another log gave it. */
+/* When its bytes moved, and the key that another log gave it. 0, -ENOMEM, reported. */
 static int restore_more(struct ix *x, struct gaccess *a, const struct pacc *p, bool resolved)
 {
 	bool told = layout_get(p->bits, LAYOUT_REPORTED, 1), exact = layout_get(p->bits, LAYOUT_EXACT, 1);
@@ -399,7 +402,7 @@ static int restore_more(struct ix *x, struct gaccess *a, const struct pacc *p, b
 	return 0;
 }
 
-/* What was found of it: the version that it made and those that it used. */
+/* What was found of it: the version that it made and those that it used. 0, -ENOMEM, reported. */
 static int restore_resolved(struct ix *x, struct gaccess *a, const struct pacc *p)
 {
 	a->gen = p->gen;
@@ -420,7 +423,7 @@ static int restore_resolved(struct ix *x, struct gaccess *a, const struct pacc *
 	return 0;
 }
 
-/* Puts an old access into the graph. */
+/* Puts an old access into the graph. resolved: with what was found of it. 0, -errno with a sentence. */
 static int restore_access(struct ix *x, const struct ix_loaded *l, const struct ix_section *sec, struct pacc *p,
                           bool resolved)
 {
@@ -559,7 +562,7 @@ static int find_source_path(struct ix *x, uint32_t node, uint32_t *ret)
 	return rc;
 }
 
-/* The files that the source's path ever named: in the store, and as found now. */
+/* The files that the source's path ever named: in the store, and as found now. 0, -errno with a sentence. */
 static int add_sources(struct ix *x, uint32_t cache, uint32_t node)
 {
 	struct sources s = {x, cache};
@@ -589,7 +592,7 @@ static int compare_cache_sources(const void *pa, const void *pb)
 	return (a->source > b->source) - (a->source < b->source);
 }
 
-/* The sources of a cache file, by all names that it has. */
+/* The sources of a cache file, by all names that it has. 0, -errno with a sentence. */
 static int add_cache(struct ix *x, uint32_t file)
 {
 	int rc = 0;

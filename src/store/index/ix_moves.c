@@ -80,7 +80,7 @@ int ix_make_dirty(struct ix *x, uint32_t node, struct ix_nodes *queue)
 	return 0;
 }
 
-/* All paths of the store below the directory; those that are new are not in it. */
+/* All paths of the store below the directory; those that are new are not in it. 0, -errno with a sentence. */
 static int dirty_stored_below(struct ix *x, uint32_t node, struct ix_nodes *queue)
 {
 	struct ids todo = {0};
@@ -100,7 +100,7 @@ static int dirty_stored_below(struct ix *x, uint32_t node, struct ix_nodes *queu
 	return rc < 0 ? rc : 0;
 }
 
-/* All paths of the graph below the directory. */
+/* All paths of the graph below the directory. 0, -errno with a sentence. */
 static int dirty_met_below(struct ix *x, uint32_t node, struct ix_nodes *queue)
 {
 	struct ix_nodes stack = {0};
@@ -156,7 +156,7 @@ static int compare_ends(const void *pa, const void *pb)
 	return (a > b) - (a < b);
 }
 
-/* The ends of moves that the node lies below, in the order of the moves. */
+/* The ends of moves that the node lies below, in the order of the moves. 0, -ENOMEM, reported. */
 static int ends_above(const struct ix *x, uint32_t node, struct ix_nodes *ret)
 {
 	ret->n = 0;
@@ -173,7 +173,8 @@ static int ends_above(const struct ix *x, uint32_t node, struct ix_nodes *ret)
 	return 0;
 }
 
-/* Directory renames join the paths below their two ends: what a dirty path can have come from or gone to is dirty. */
+/* Directory renames join the paths below their two ends: what a dirty path can have come from or gone to is dirty. 0,
+ * -errno with a sentence. */
 int ix_close_over_moves(struct ix *x, struct ix_nodes *queue)
 {
 	struct ix_nodes ends = {0};

@@ -101,7 +101,8 @@ static int stays_plain(struct ix *x, const struct ix_loaded_path *p, const struc
 	return 0;
 }
 
-/* `changed`: the store does not have the name so. */
+/* `changed`: the store does not have the name so. A name that path `at` has now, to those that are written. 0, -ENOMEM,
+ * reported. */
 static int name_found(struct ix *x, uint32_t at, const struct gname *n, bool changed)
 {
 	struct gname *slot = vec_add(&x->path_names);
@@ -145,7 +146,8 @@ static int add_had(void *arg, const struct pname *n)
 	return 0;
 }
 
-/* Of an appended path those of its row: others have ended, and are not found again. */
+/* Of an appended path those of its row: others have ended, and are not found again. Sorted. 0, -errno with a sentence.
+ * */
 static int load_had(struct ix *x, const struct ix_loaded_path *p, struct had *h)
 {
 	struct buf facts = {0};
@@ -232,7 +234,8 @@ static int restore_path(struct ix *x, size_t i)
 	return x->nodes.v[p->node].is_new ? 0 : ix_path_old_facts(x, &copy, ix_path_restore_fact);
 }
 
-/* The old facts of dirty paths go into the graph, each path's once; or, where that is enough, their open names. */
+/* The old facts of dirty paths go into the graph, each path's once; or, where that is enough, their open names. 0,
+ * -errno with a sentence. */
 static int restore_dirty_facts(struct ix *x)
 {
 	int rc = 0;
@@ -251,7 +254,8 @@ static int restore_dirty_facts(struct ix *x)
 	return rc;
 }
 
-/* Makes dirty what a directory rename has put a name at, though nothing was known there. *ret: there was such. */
+/* Makes dirty what a directory rename has put a name at, though nothing was known there. *ret: there was such. 0,
+ * -errno with a sentence. */
 static int dirty_moved_names(struct ix *x, struct ix_nodes *queue, bool *ret)
 {
 	int rc = 0;
@@ -266,7 +270,7 @@ static int dirty_moved_names(struct ix *x, struct ix_nodes *queue, bool *ret)
 	return rc;
 }
 
-/* The names that the replay gave to dirty paths. */
+/* The names that the replay gave to dirty paths. 0, -errno with a sentence. */
 static int take_replayed_names(struct ix *x)
 {
 	struct gname *v = x->g.names.v;
@@ -290,7 +294,8 @@ static int take_replayed_names(struct ix *x)
 	return rc;
 }
 
-/* Replays; a directory rename may put names where nothing was known before: those paths join, and it begins again. */
+/* Replays; a directory rename may put names where nothing was known before: those paths join, and it begins again. 0,
+ * -errno with a sentence. */
 static int replay(struct ix *x, struct ix_nodes *queue)
 {
 	int rc = 0;
@@ -316,7 +321,8 @@ static int compare_name_events(const void *pa, const void *pb)
 	return gkey_cmp(&(*a)->key, &(*b)->key);
 }
 
-/* Session by session, what was said of a path before may be gone with a session that was read again. */
+/* Session by session, what was said of a path before may be gone with a session that was read again. 0, -errno with a
+ * sentence. */
 static int dirty_reloaded(struct ix *x, struct ix_nodes *queue)
 {
 	int rc = 0;
@@ -347,7 +353,7 @@ static bool renames_directory(const struct ix *x, const struct gname_event *e)
 	return renames_path(e) && gkind_has_names_below(x->g.files.v[e->file].kind);
 }
 
-/* What the new sessions say of names goes to the paths that it concerns. */
+/* What the new sessions say of names goes to the paths that it concerns. 0, -errno with a sentence. */
 static int note_new_facts(struct ix *x)
 {
 	int rc = 0;
@@ -366,7 +372,7 @@ static int note_new_facts(struct ix *x)
 	return rc;
 }
 
-/* A file whose kind is another now may gain or lose all its names. */
+/* A file whose kind is another now may gain or lose all its names. 0, -errno with a sentence. */
 static int dirty_changed_kinds(struct ix *x, struct ix_nodes *queue)
 {
 	int rc = 0;
@@ -385,7 +391,7 @@ static int dirty_changed_kinds(struct ix *x, struct ix_nodes *queue)
 	return rc;
 }
 
-/* All that lies below the two ends of the first n events, where they rename directories. */
+/* All that lies below the two ends of the first n events, where they rename directories. 0, -errno with a sentence. */
 static int dirty_new_moves(struct ix *x, size_t n, struct ix_nodes *queue)
 {
 	int rc = 0;
@@ -426,7 +432,7 @@ static int settle_path(struct ix *x, const struct gname_event *const *v, size_t 
 	return rc;
 }
 
-/* The first n events by path; a rename's old path is dirty in any case. */
+/* The first n events by path; a rename's old path is dirty in any case. 0, -errno with a sentence. */
 static int settle_paths(struct ix *x, size_t n, struct ix_nodes *queue)
 {
 	VEC(const struct gname_event *) v = {0};

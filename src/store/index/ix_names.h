@@ -9,25 +9,27 @@
 
 /* ---- ix_paths.c ---- */
 
-/* The node's path in ix.paths, its row read where the store has one. */
+/* The node's path in ix.paths, its row read where the store has one. 0, -errno with a sentence. */
 int ix_path_load(struct ix *x, uint32_t node, uint32_t *ret);
-/* Calls say for every fact of the path but those of sessions that were read again; stops where it fails. */
+/* Calls say for every fact of the path but those of sessions that were read again; stops where it fails. 0, or say's
+ * -errno; -errno. */
 int ix_path_old_facts(struct ix *x, const struct ix_loaded_path *p,
                       int (*say)(struct ix *, uint32_t node, const struct pname_fact *));
-/* Puts an old fact into the graph. */
+/* Puts an old fact into the graph. 0, -errno with a sentence. */
 int ix_path_restore_fact(struct ix *x, uint32_t node, const struct pname_fact *f);
-/* Packs a fact that a new session adds to the path; is_old: the path is the rename's old one. */
+/* Packs a fact that a new session adds to the path; is_old: the path is the rename's old one. 0, -errno with a
+ * sentence. */
 int ix_path_new_fact(struct ix *x, uint32_t node, const struct gname_event *e, bool is_old);
 
 /* ---- ix_moves.c ---- */
 
-/* Brings the directory renames of the store into ix.moves. */
+/* Brings the directory renames of the store into ix.moves. 0, -errno with a sentence. */
 int ix_moves_load(struct ix *x);
 /* Adds a directory rename to the store and to ix.moves. */
 int ix_moves_note(struct ix *x, const struct gname_event *e);
 /* Whether some directory above the path was ever renamed, or is what one was renamed to. */
 bool ix_below_move(const struct ix *x, uint32_t node);
-/* The path is to be replayed; it is put in the queue once. */
+/* The path is to be replayed; it is put in the queue once. 0, -errno with a sentence. */
 int ix_make_dirty(struct ix *x, uint32_t node, struct ix_nodes *queue);
 /* All paths below a directory are made dirty. */
 int ix_dirty_below(struct ix *x, uint32_t node, struct ix_nodes *queue);

@@ -182,7 +182,7 @@ static int spill(struct ix *x, uint64_t path, const struct buf *facts)
 	return rc;
 }
 
-/* The path's facts that stand beside its row: those of sessions that were read again go. */
+/* The path's facts that stand beside its row: those of sessions that were read again go. 0, -errno with a sentence. */
 static int clear_reloaded_facts(struct ix *x, uint64_t path)
 {
 	int rc = 0;
@@ -300,7 +300,7 @@ static int last_ended_row(struct ix *x, uint64_t path, uint64_t *ret)
 	return rc < 0 ? rc : 0;
 }
 
-/* The names that have ended, sorted by that, to rows behind those that are there. */
+/* The names that have ended, sorted by that, to rows behind those that are there. 0, -errno with a sentence. */
 static int spill_ended(struct ix *x, uint64_t path, const struct names *v)
 {
 	struct buf pack = {0};
@@ -318,6 +318,7 @@ static int spill_ended(struct ix *x, uint64_t path, const struct names *v)
 	return rc;
 }
 
+/* The names of the path that have ended and lie beside its row. 0, -errno with a sentence. */
 static int clear_ended(struct ix *x, uint64_t path)
 {
 	sqlite3_stmt *st = store_stmt(x->s, SQL_path_name_clear, x->err);
@@ -357,6 +358,7 @@ static int pack_found_names(struct ix *x, const struct ix_loaded_path *p, struct
 	return rc;
 }
 
+/* Adds or changes it. 0, -errno with a sentence. */
 static int put_path_row(struct ix *x, uint32_t node, const struct buf *facts, const struct buf *names)
 {
 	const struct ix_path *path = &x->nodes.v[node];
@@ -376,7 +378,7 @@ static int put_path_row(struct ix *x, uint32_t node, const struct buf *facts, co
 }
 
 /* The path's facts as they will be, into *facts: the flags, what is kept of its old ones, and the new ones, unless they
- * go beside the row. flags: enum ppath_flags. */
+ * go beside the row. flags: enum ppath_flags. 0, -errno with a sentence. */
 static int pack_path_facts(struct ix *x, const struct ix_loaded_path *p, struct buf *facts, struct buf *old,
                            uint64_t flags)
 {

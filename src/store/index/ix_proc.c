@@ -107,6 +107,7 @@ static const struct gkey *fact_key(const struct ix *x, unsigned k, uint32_t i, u
 	}
 }
 
+/* Uses w->list; notes the run. 0, -errno with a sentence. */
 static int fill_exec(struct proc_writer *w, const struct gxfact *f, struct pproc_exec *ret)
 {
 	struct ix *x = w->x;
@@ -135,6 +136,7 @@ static int fill_exec(struct proc_writer *w, const struct gxfact *f, struct pproc
 	return rc;
 }
 
+/* Notes the run and the parent's child, for their lists. 0, -errno with a sentence. */
 static int fill_fork(struct ix *x, const struct gpfact *f, struct pproc_fork *ret)
 {
 	*ret = (struct pproc_fork){.seq = f->key.seq,
@@ -193,7 +195,7 @@ static int fill_fact(struct proc_writer *w, const struct session_fact *t, struct
 	}
 }
 
-/* The sections of the sessions that were read now. */
+/* The sections of the sessions that were read now. 0, -ENOMEM, reported. */
 static int new_sections(struct proc_writer *w, uint32_t proc)
 {
 	struct ix *x = w->x;
@@ -231,7 +233,7 @@ static int new_sections(struct proc_writer *w, uint32_t proc)
 
 /* ---- accesses ---- */
 
-/* What the graph has found for an access, packed; `bits` keeps how its end was known. */
+/* What the graph has found for an access, packed; `bits` keeps how its end was known. 0, -ENOMEM, reported. */
 static int pack_access(struct proc_writer *w, const struct gaccess *a, unsigned end, struct pacc *p)
 {
 	struct ix *x = w->x;
@@ -299,7 +301,7 @@ static unsigned end_kind(const struct gaccess *a)
 	return a->flags & GACCESS_UNTIL ? END_GIVEN : a->end == TIME_NEVER ? END_NEVER : END_EXEC;
 }
 
-/* The new accesses of an execution, a section for each session. */
+/* The new accesses of an execution, a section for each session. 0, -errno with a sentence. */
 static int new_accesses(struct proc_writer *w, uint32_t exec)
 {
 	struct ix *x = w->x;
@@ -330,7 +332,7 @@ static int new_accesses(struct proc_writer *w, uint32_t exec)
 	return 0;
 }
 
-/* An access that was not looked at again, as it was; its execution's end may be known now. */
+/* An access that was not looked at again, as it was; its execution's end may be known now. 0, -ENOMEM. */
 static int keep_access(struct proc_writer *w, const struct ix_loaded *l, uint32_t exec, const struct pacc *was,
                        struct pacc *p)
 {
@@ -366,7 +368,7 @@ static int repack_access(struct proc_writer *w, const struct ix_loaded *l, uint3
 	return pack_access(w, a, l->touched && end != END_GIVEN ? end_kind(a) : end, p);
 }
 
-/* The sections that were there, with what was found anew. */
+/* The sections that were there, with what was found anew. 0, -errno with a sentence. */
 static int repack_old_accesses(struct proc_writer *w, struct ix_loaded *l)
 {
 	struct ix *x = w->x;

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+/* 0, -errno with a sentence. */
 static int clear_session_reported(struct ix *x, uint64_t session)
 {
 	static const int clearing[] = {SQL_content_key_clear, SQL_told_clear};
@@ -19,7 +20,8 @@ static int clear_session_reported(struct ix *x, uint64_t session)
 	return rc;
 }
 
-/* A digest is looked for by the bytes it is of, too. row: of the event. */
+/* A digest is looked for by the bytes it is of, too. row: of the event. 0, also where it is none; -errno with a
+ * sentence. */
 static int put_content_key(struct ix *x, struct str bytes, uint64_t row)
 {
 	struct event ev;

@@ -136,7 +136,7 @@ static int put_fact(struct ix *x, struct buf *out, const struct run_fact *f)
 	return rc;
 }
 
-/* The row's sections that stay; *began is lowered to the earliest time in them. */
+/* The row's sections that stay; *began is lowered to the earliest time in them. 0, -errno with a sentence. */
 static int old_run(struct ix *x, uint64_t id, struct buf *out, int64_t *began)
 {
 	sqlite3_stmt *st = store_stmt(x->s, SQL_run_get, x->err);
@@ -245,7 +245,7 @@ static int put_told_rows(struct ix *x, const struct ix_session *s, enum list_kin
 	return rc < 0 ? rc : lists_add(x->s, key, v->v, v->n, x->err);
 }
 
-/* Where the session's frames lie: one run of each segment. */
+/* Where the session's frames lie: one run of each segment. 0, -ENOMEM, reported. */
 static int collect_frame_places(struct ix *x)
 {
 	for (size_t i = 0; i < x->w.frames.n; i++) {
@@ -297,7 +297,7 @@ static size_t first_note(const struct ix *x, uint32_t session)
 	return lo;
 }
 
-/* The gaps of the whole session; those of executions are with their processes. */
+/* The gaps of the whole session; those of executions are with their processes. 0, -errno with a sentence. */
 static int put_session_gaps(struct ix *x, uint32_t session, struct buf *out)
 {
 	int rc = 0;
@@ -322,7 +322,7 @@ static int put_session_gaps(struct ix *x, uint32_t session, struct buf *out)
 	return rc;
 }
 
-/* Appends a note, and lists its session under what it is on. */
+/* Appends a note, and lists its session under what it is on. 0, -errno with a sentence. */
 static int put_note(struct ix *x, uint64_t session_row, const struct gnote *g, struct buf *out)
 {
 	uint64_t run;
@@ -344,6 +344,7 @@ static int put_note(struct ix *x, uint64_t session_row, const struct gnote *g, s
 	return rc;
 }
 
+/* Notes that the session tells, behind how many there are. 0, -errno with a sentence. */
 static int put_session_notes(struct ix *x, uint32_t session, struct buf *out)
 {
 	size_t first = first_note(x, session), end = first;
@@ -368,6 +369,7 @@ static bool has_gaps(const struct ix *x, uint32_t session)
 	return false;
 }
 
+/* The row of new session i. 0, -errno with a sentence. */
 static int write_session(struct ix *x, uint32_t i)
 {
 	const struct gsession *g = &x->g.sessions.v[i];
@@ -444,7 +446,7 @@ static int write_segments(struct ix *x)
 	return rc;
 }
 
-/* Which versions the executions of the touched processes are known to have used. */
+/* Which versions the executions of the touched processes are known to have used. 0, -ENOMEM, reported. */
 static int find_attached(struct ix *x)
 {
 	for (size_t i = 0; i < x->loaded.n; i++) {

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 
+/* 0, -errno with a sentence. */
 static int clear_session_summaries(struct ix *x, uint64_t session)
 {
 	sqlite3_stmt *st = store_stmt(x->s, SQL_summary_clear, x->err);

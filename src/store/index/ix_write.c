@@ -68,7 +68,8 @@ static bool is_attached(const struct ix *x, uint64_t exec, uint64_t version)
 	return at < x->attached.n && x->attached.v[at].a == exec && x->attached.v[at].b == version;
 }
 
-/* The entries that one access makes: one for each version that it used, or one that tells of none. */
+/* The entries that one access makes: one for each version that it used, or one that tells of none. 0, -ENOMEM,
+ * reported. */
 static int add_access_readers(struct file_writer *w, uint32_t file, const struct gaccess *a, bool only_new)
 {
 	struct ix *x = w->x;
@@ -82,7 +83,7 @@ static int add_access_readers(struct file_writer *w, uint32_t file, const struct
 	return rc;
 }
 
-/* The entries that the file's accesses in the graph make; those known already are passed over. */
+/* The entries that the file's accesses in the graph make; those known already are passed over. 0, -ENOMEM, reported. */
 static int collect_readers(struct file_writer *w, uint32_t file, bool only_new)
 {
 	struct ix *x = w->x;
@@ -112,7 +113,7 @@ static void sort_readers(struct file_writer *w)
 	w->readers.n = kept;
 }
 
-/* The readers of each version to a list. */
+/* The readers of each version to a list. 0, -errno with a sentence. */
 static int spill_readers(struct file_writer *w, uint32_t file)
 {
 	struct ix *x = w->x;
@@ -257,7 +258,7 @@ static int add_known_versions(struct file_writer *w, const struct ix_row *row, u
 	return rc;
 }
 
-/* Which versions the file had: those that are resolved again are not new. */
+/* Which versions the file had: those that are resolved again are not new. 0, -errno with a sentence. */
 static int known_versions(struct file_writer *w, const struct ix_row *row, uint64_t id)
 {
 	w->known.n = 0;
@@ -298,7 +299,7 @@ static int put_more_versions(struct ix *x, uint64_t id, uint32_t i, const struct
 	return store_run_stmt(x->s, st, x->err);
 }
 
-/* The first versions into w->ver, further ones to rows of more. */
+/* The first versions into w->ver, further ones to rows of more. 0, -errno with a sentence. */
 static int pack_file_versions(struct file_writer *w, uint32_t file)
 {
 	struct ix *x = w->x;
@@ -365,7 +366,7 @@ static uint64_t access_flags(const struct gaccess *a)
 	return flags | (a->flags & GACCESS_KEPT ? PFILE_KEPT : 0);
 }
 
-/* All paths that the file was ever named by, and its fingerprints. */
+/* All paths that the file was ever named by, and its fingerprints. 0, -ENOMEM. */
 static int fill_file_lists(struct file_writer *w, uint32_t file, const struct ix_row *row)
 {
 	struct ix *x = w->x;

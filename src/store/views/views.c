@@ -111,6 +111,8 @@ static int collect_named_file(void *arg, const struct pname *n)
 	struct cursor *c = arg;
 	return ids_add(&c->found[0], n->file);
 }
+/* Into c->found: the files that have or had that path. 0, -errno. So all units_ functions, by what a question asks for.
+ * */
 static int units_by_path(struct cursor *c, uint64_t id, struct str text)
 {
 	(void)id;
@@ -123,6 +125,7 @@ static int units_by_path(struct cursor *c, uint64_t id, struct str text)
 		rc = ids_add(&c->found[0], absent);
 	return rc;
 }
+/* The paths of a file. */
 static int units_by_name(struct cursor *c, uint64_t id, struct str text)
 {
 	(void)text;
@@ -152,6 +155,7 @@ static int units_by_access(struct cursor *c, uint64_t id, struct str text)
 	return rc;
 }
 
+/* The rows of what was told of a run. */
 static int units_reported_of_run(struct cursor *c, uint64_t id, struct str text)
 {
 	sqlite3_stmt *st = store_stmt(c->s, SQL_told_ids_of_run, NULL);
@@ -167,6 +171,7 @@ static int units_reported_of_run(struct cursor *c, uint64_t id, struct str text)
 	return rc;
 }
 
+/* The build of that public id. */
 static int unit_of_build(struct cursor *c, uint64_t id, struct str text)
 {
 	char name[26] = "";
@@ -176,6 +181,7 @@ static int unit_of_build(struct cursor *c, uint64_t id, struct str text)
 	int rc = store_build_by_pubid(c->s, name, &id);
 	return rc == 1 ? ids_add(&c->found[0], id) : rc;
 }
+/* The builds that made a file of that digest; none where it is no digest. */
 static int units_of_digest(struct cursor *c, uint64_t id, struct str text)
 {
 	struct digest d;
@@ -287,6 +293,7 @@ struct module {
 	enum view_id view;
 };
 
+/* For SQLite: a table of one view. */
 static int x_connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret, char **err)
 {
 	(void)argc, (void)argv, (void)err;
@@ -331,6 +338,7 @@ static int x_best_index(sqlite3_vtab *v, sqlite3_index_info *info)
 	return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
 }
 
+/* For SQLite: a reading of a view, with memory of its own. */
 static int x_open(sqlite3_vtab *v, sqlite3_vtab_cursor **ret)
 {
 	const struct table_of *t = (const struct table_of *)v;
@@ -365,6 +373,7 @@ static int x_close(sqlite3_vtab_cursor *v)
 	return SQLITE_OK;
 }
 
+/* For SQLite: begins to read: all rows, or (num) those that a key asks for. */
 static int x_filter(sqlite3_vtab_cursor *v, int num, const char *str, int argc, sqlite3_value **argv)
 {
 	struct cursor *c = (struct cursor *)v;

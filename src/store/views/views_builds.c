@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+/* A store_build callback: a row of the view. 0, -ENOMEM. */
 static int build_line(void *arg, const struct store_build *b)
 {
 	struct cursor *c = arg;
@@ -64,6 +65,7 @@ static void line_set_hex(struct cursor *c, struct line *l, unsigned column, stru
 		l->v[column] = (struct cell){CELL_TEXT, (int64_t)at, c->text.n - at};
 }
 
+/* A store_build callback: a row for each file that it read. 0, -ENOMEM. */
 static int input_lines(void *arg, const struct store_build *b)
 {
 	struct cursor *c = arg;
@@ -93,6 +95,7 @@ void views_build_inputs(struct cursor *c)
 	c->failed |= store_build(c->s, c->unit, input_lines, c) < 0;
 }
 
+/* A store_build callback: a row for each file that it made. 0, -ENOMEM. */
 static int output_lines(void *arg, const struct store_build *b)
 {
 	struct cursor *c = arg;

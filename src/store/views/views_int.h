@@ -58,10 +58,18 @@ struct cursor {
 /* ---- views_rows.c and the other files of the folder: the lines of the unit at hand, appended; c->failed where that
  * went wrong ---- */
 
+/* The row of run c->unit; none where only a note or a summary tells of it. */
 void views_runs(struct cursor *c);
+
+/* A row for each execution of process c->unit. */
 void views_executions(struct cursor *c);
+
+/* The row of file c->unit. */
 void views_files(struct cursor *c);
+
+/* A row for each version of file c->unit. */
 void views_versions(struct cursor *c);
+
 void views_accesses(struct cursor *c);
 void views_edges(struct cursor *c);
 void views_inputs(struct cursor *c);
@@ -73,7 +81,9 @@ void views_results(struct cursor *c);
 void views_annotations(struct cursor *c);
 void views_ranks(struct cursor *c);
 void views_mpiio(struct cursor *c);
+/* The row of c->unit, if it is of that kind; so all views_ functions: what fails sets c->failed. */
 void views_hdf5_objects(struct cursor *c);
+
 void views_hdf5_parts(struct cursor *c);
 void views_summaries(struct cursor *c);
 void views_figures(struct cursor *c);

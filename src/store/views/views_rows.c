@@ -493,6 +493,7 @@ static bool is_before(const struct summary_info *a, const struct summary_info *b
 	return a->session != b->session ? a->session < b->session : a->seq < b->seq;
 }
 
+/* A callback: r->beaten is set where the other summary of the run counts in its place. */
 static int meet_rival(void *arg, const struct summary_info *other)
 {
 	struct rival *r = arg;
@@ -576,6 +577,7 @@ void views_results(struct cursor *c)
 	reported_list_release(&told);
 }
 
+/* A callback: the row of a summary, if no other counts in its place. */
 static int summary_line(void *arg, const struct summary_info *m)
 {
 	static const char *const types[] = {NULL, "normal", "signal", "limit"};
@@ -617,6 +619,7 @@ void views_summaries(struct cursor *c)
 	c->failed |= read_summary(c->s, c->unit, summary_line, c) < 0;
 }
 
+/* A callback: a row for each figure that it has, or says why not. */
 static int figure_lines(void *arg, const struct summary_info *m)
 {
 	static const char *const name[FIGURES] = {
