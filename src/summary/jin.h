@@ -21,6 +21,7 @@ void jin_release(struct jin *in);
 /* 1 and the next value, 0 at the end, -EBADMSG with what is wrong and in which line. */
 int jin_next(struct jin *in, json_t **ret, char ret_why[200]);
 
-bool jin_base64(struct str s, struct buf *ret); /* appended; false: it is none */
+/* Appends the bytes. false: it is none, or no memory; something may have been appended. */
+bool jin_base64(struct str s, struct buf *ret);
 
 #endif

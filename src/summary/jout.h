@@ -17,7 +17,9 @@ void jout_open(struct jout *j, char bracket);  /* '{' or '[' */
 void jout_close(struct jout *j, char bracket); /* '}' or ']' */
 void jout_line(struct jout *j, unsigned depth);
 void jout_key(struct jout *j, const char *name);
-void jout_text(struct jout *j, struct str s);   /* a value of its own */
+/* A value of its own. What is no UTF-8 becomes U+FFFD. */
+void jout_text(struct jout *j, struct str s);
+
 void jout_base64(struct jout *j, struct str s); /* likewise */
 void jout_decimal(struct jout *j, int64_t value, unsigned decimals);
 void jout_null(struct jout *j);

@@ -87,6 +87,7 @@ static void unquote_value(struct kickstart_reader *r, struct str s, struct buf *
 	}
 }
 
+/* Without YAML's quotes. NULL and r->ok false: no memory. */
 static char *copy_value(struct kickstart_reader *r, struct str value)
 {
 	struct buf b = {0};
@@ -142,6 +143,7 @@ static void append_argument(struct kickstart_reader *r, struct str value)
 
 /* ---- the places that are known ---- */
 
+/* Keys that are in no row of kickstart.def are passed over. */
 static void read_usage_key(struct kickstart_reader *r, struct str key, struct str value)
 {
 	static const struct {
@@ -160,6 +162,7 @@ static void read_usage_key(struct kickstart_reader *r, struct str key, struct st
 		}
 }
 
+/* The first value of a key counts. */
 static void read_machine(struct kickstart_reader *r, struct str key, struct str value)
 {
 	static const struct {
@@ -181,6 +184,7 @@ static void read_machine(struct kickstart_reader *r, struct str key, struct str 
 	}
 }
 
+/* Nothing of it is known yet. r->ok false: no memory, or PROCESSES_MAX. */
 static void new_process(struct kickstart_reader *r)
 {
 	struct summary *s = r->s;
@@ -224,6 +228,7 @@ static const struct process_key {
     {"wchar", offsetof(struct summary_process, bytes_written), BYTES},
 };
 
+/* Of the process that was added last. */
 static void read_process_key(struct kickstart_reader *r, struct str key, struct str value)
 {
 	struct summary_process *p = r->s->nprocess ? &r->s->process[r->s->nprocess - 1] : NULL;
@@ -244,6 +249,7 @@ static void read_process_key(struct kickstart_reader *r, struct str key, struct 
 		p->threads_peak = n;
 }
 
+/* What the record says of the task as a whole; the first value of a key counts. */
 static void read_record_value(struct kickstart_reader *r, struct str key, struct str value)
 {
 	static const char *const labels[] = {"transformation", "derivation", "resource", "wf-label", "wf-stamp"};
@@ -277,6 +283,7 @@ static void read_mainjob_value(struct kickstart_reader *r, struct str key, struc
 		read_process_key(r, key, value);
 }
 
+/* By where in the record it stands; what is nested too deep is passed over. */
 static void read_value(struct kickstart_reader *r, struct str value)
 {
 	struct str key = r->level[r->depth - 1].key;
@@ -339,6 +346,7 @@ static void skip_block(struct kickstart_reader *r, size_t indent)
 	}
 }
 
+/* line: of YAML, as kickstart writes it. */
 static void read_kickstart_line(struct kickstart_reader *r, struct str line)
 {
 	size_t indent = indent_of(line);

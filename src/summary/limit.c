@@ -171,7 +171,8 @@ static int colon_numbers(const char *at, int64_t v[3])
 	return -EINVAL;
 }
 
-/* minutes:seconds, hours:minutes:seconds, days-hours[:minutes[:seconds]], as Slurm has them. */
+/* minutes:seconds, hours:minutes:seconds, days-hours[:minutes[:seconds]], as Slurm has them. ns. -EINVAL: none of
+ * these. */
 static int clock_time(const char *text, int64_t *ret)
 {
 	int64_t v[3] = {0}, days = 0;
@@ -306,6 +307,7 @@ static const char *nearest_name(const char *name)
 	return near;
 }
 
+/* -EINVAL, with the sentence and a hint. */
 static int unknown_name(const char *name, struct err *err)
 {
 	const char *best = nearest_name(name);
@@ -329,6 +331,7 @@ int limit_by_name(const char *name)
 	return -ENOENT;
 }
 
+/* unit: of a value that has none, NULL: the limit's own. 0; -EINVAL with a sentence. */
 static int set_limit_value(struct limits *limits, enum limit_name l, const char *value, const char *unit,
                            struct err *err)
 {
@@ -419,6 +422,7 @@ int limits_parse(struct limits *limits, const char *text, struct err *err)
 	return 0;
 }
 
+/* 0; -EINVAL with a sentence. */
 static int parse_line(struct limits *limits, const char *line, size_t n, struct err *err)
 {
 	char name[48], value[VALUE_MAX + 2];

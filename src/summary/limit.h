@@ -30,7 +30,7 @@ struct limits {
  * sentence, and *limits as it was. */
 int limits_parse(struct limits *limits, const char *text, struct err *err);
 /* Adds those of a file's text: lines "name = value" or resource_monitor's "name: value", # comments. `file` is for the
- * sentence. */
+ * sentence. -EINVAL with a sentence, and *limits as it was. */
 int limits_parse_file(struct limits *limits, const char *text, size_t n, const char *file, struct err *err);
 /* Reads the file and adds its. At most 64 KiB. 0 or -errno with a sentence. */
 int limits_read_file(struct limits *limits, const char *file, struct err *err);

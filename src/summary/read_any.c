@@ -60,6 +60,7 @@ static int read_json_summary(struct each *e, json_t *v, struct err *err)
 	return rc < 0 ? rc : report_summary(e, theirs ? SUMMARY_RESOURCE_MONITOR : SUMMARY_STEMMA, &s);
 }
 
+/* 0, what the taker gave, -EBADMSG, -ENOMEM, with a sentence. */
 static int read_json_summaries(struct each *e, struct str text, struct err *err)
 {
 	struct jin in;
@@ -87,6 +88,7 @@ static int read_json_summaries(struct each *e, struct str text, struct err *err)
 
 /* ---- lines ---- */
 
+/* 0, what the taker gave, -errno with a sentence. */
 static int read_kickstart_records(struct each *e, struct str text, struct err *err)
 {
 	struct summary s;
@@ -100,6 +102,7 @@ static int read_kickstart_records(struct each *e, struct str text, struct err *e
 	return rc == -ENODATA ? 0 : rc;
 }
 
+/* 0, what the taker gave, -errno with a sentence. */
 static int read_monitor_lines(struct each *e, struct str text, struct err *err)
 {
 	struct summary s;

@@ -66,6 +66,7 @@ static bool is_clock(enum figure_name f)
 	return f == FIGURE_start || f == FIGURE_end || f == FIGURE_wall_time;
 }
 
+/* A negative one is absent. 0, -EBADMSG, -ENOMEM, with a sentence. */
 static int set_field_figure(struct summary *s, const struct field *f, struct str number, struct str unit,
                             struct err *err)
 {
@@ -113,7 +114,8 @@ static struct str next_blank_token(struct str *s)
 	return w;
 }
 
-/* The command is told as one line, its words joined by blanks; where a word ended is lost where it had blanks. */
+/* The command is told as one line, its words joined by blanks; where a word ended is lost where it had blanks. 0,
+ * -ENOMEM. */
 static int split_command(struct summary *s, struct str line, struct err *err)
 {
 	struct str rest = line;
@@ -138,7 +140,7 @@ static int append_monitor_pair(struct summary_pair **list, size_t *n, struct str
 	return units_pair(list, n, key, value) < 0 ? monitor_no_memory(err) : 0;
 }
 
-/* What is said in words or plain numbers. */
+/* What is said in words or plain numbers. What is no field becomes a label. 0, -EBADMSG, -ENOMEM, with a sentence. */
 static int read_meta_field(struct summary *s, struct str name, struct str text, struct err *err)
 {
 	int64_t n = -1;
@@ -179,6 +181,7 @@ static void complete_exceeded_limits(struct summary *s)
 		s->signal = -1;
 }
 
+/* All that the text did not have. 0, -ENOMEM. */
 static int mark_absent_figures(struct summary *s, struct err *err)
 {
 	for (int f = 0; f < FIGURES; f++)
@@ -201,6 +204,7 @@ bool resource_monitor_is(json_t *value)
 	return json_object_get(value, "monitor_version") || json_is_string(json_object_get(value, "wall_time"));
 }
 
+/* 0, -EBADMSG, -ENOMEM, with a sentence. */
 static int limits_of(json_t *o, struct summary *s, struct err *err)
 {
 	const char *key;
@@ -216,6 +220,7 @@ static int limits_of(json_t *o, struct summary *s, struct err *err)
 	return rc;
 }
 
+/* 0, -EBADMSG, -ENOMEM, with a sentence. */
 static int read_monitor_object(json_t *value, struct summary *s, struct err *err)
 {
 	const char *key;
@@ -307,6 +312,8 @@ static bool is_identifier(struct str s)
 	return true;
 }
 
+/* *ret_any is set where it has a name; comments and what has none are passed over. 0, -EBADMSG, -ENOMEM, with a
+ * sentence. */
 static int read_monitor_line(struct summary *s, struct str line, bool *ret_any, struct err *err)
 {
 	struct str name, rest;

@@ -45,6 +45,7 @@ static int read_decimal_member(json_t *o, const char *name, unsigned decimals, i
 	                     : 0;
 }
 
+/* *ret stays as it was where there is none. -EBADMSG with a sentence. */
 static int read_count_member(json_t *o, const char *name, int64_t least, int64_t most, int *ret, struct err *err)
 {
 	int64_t n = INT64_MIN;
@@ -71,6 +72,7 @@ static int read_known_member(json_t *o, const char *name, unsigned decimals, int
 	return 0;
 }
 
+/* False where there is none. -EBADMSG with a sentence. */
 static int read_flag_member(json_t *o, const char *name, bool *ret, struct err *err)
 {
 	json_t *v = json_object_get(o, name);
@@ -80,6 +82,7 @@ static int read_flag_member(json_t *o, const char *name, bool *ret, struct err *
 	return 0;
 }
 
+/* -EBADMSG, -ENOMEM, with a sentence. */
 static int copy_json_string(const char *name, json_t *v, bool base64, char **ret, struct err *err)
 {
 	struct buf b = {0};
@@ -139,6 +142,7 @@ static int read_string_list(json_t *o, const char *name, const char *twin, char 
 	return 0;
 }
 
+/* Its two are base64. -EBADMSG, also for a name that is there twice; -ENOMEM. */
 static int read_exact_pair(const char *name, json_t *v, struct summary_pair *list, size_t *n, struct err *err)
 {
 	if (!json_is_array(v) || json_array_size(v) != 2)
@@ -153,6 +157,7 @@ static int read_exact_pair(const char *name, json_t *v, struct summary_pair *lis
 	return rc;
 }
 
+/* twin: the member with the same pairs as base64, which counts where it is there. -EBADMSG, -ENOMEM. */
 static int read_pair_members(json_t *o, const char *name, const char *twin, struct summary_pair **ret, size_t *ret_n,
                              struct err *err)
 {
@@ -189,6 +194,7 @@ static int read_pair_members(json_t *o, const char *name, const char *twin, stru
 	return 0;
 }
 
+/* 0 also where there is none; -EBADMSG with a sentence. */
 static int read_figure(json_t *o, enum figure_name f, struct figure *ret, struct err *err)
 {
 	const char *name = figure_key(f);
@@ -222,6 +228,7 @@ static int read_figure(json_t *o, enum figure_name f, struct figure *ret, struct
 	return rc == 0 ? 0 : report_bad_member(err, name, "has a value, bound or method that cannot be read");
 }
 
+/* -EBADMSG, -ENOMEM, with a sentence. */
 static int read_limit(json_t *v, const char *name, struct summary_limit *ret, struct err *err)
 {
 	struct err why = {0};
@@ -236,6 +243,7 @@ static int read_limit(json_t *v, const char *name, struct summary_limit *ret, st
 	return 0;
 }
 
+/* -EBADMSG, -ENOMEM, with a sentence. */
 static int read_limits(json_t *o, struct summary *s, struct err *err)
 {
 	json_t *all = json_object_get(o, "limits"), *exceeded = json_object_get(o, "limits_exceeded"), *v, *name;
@@ -281,6 +289,7 @@ static int read_process_end(json_t *v, struct summary_process *p, struct err *er
 	return 0;
 }
 
+/* What it does not have is -1. -EBADMSG, -ENOMEM, with a sentence. */
 static int read_summary_process(json_t *v, struct summary_process *p, struct err *err)
 {
 	*p = (struct summary_process){.pid = -1, .ppid = -1, .status = -1};
@@ -310,6 +319,7 @@ static int read_summary_process(json_t *v, struct summary_process *p, struct err
 	return read_process_end(v, p, err);
 }
 
+/* 0 also where there are none; -EBADMSG, -ENOMEM, with a sentence. */
 static int read_processes(json_t *o, struct summary *s, struct err *err)
 {
 	json_t *list = json_object_get(o, "processes");
@@ -332,6 +342,7 @@ static int read_processes(json_t *o, struct summary *s, struct err *err)
 	return 0;
 }
 
+/* 0 also where there are none; -EBADMSG, -ENOMEM, with a sentence. */
 static int read_files(json_t *o, struct summary *s, struct err *err)
 {
 	json_t *list = json_object_get(o, "files");
@@ -362,6 +373,7 @@ static int read_files(json_t *o, struct summary *s, struct err *err)
 	return rc;
 }
 
+/* -EBADMSG with a sentence. */
 static int read_exit(json_t *o, struct summary *s, struct err *err)
 {
 	json_t *v = json_object_get(o, "exit_type");
@@ -395,6 +407,7 @@ static int check_summary_format(json_t *o, struct err *err)
 	return 0;
 }
 
+/* -EBADMSG, -ENOMEM, with a sentence: s is to be released then, too. */
 static int read_summary_object(json_t *o, struct summary *s, struct err *err)
 {
 	int rc = check_summary_format(o, err);

@@ -6,7 +6,7 @@
 
 #define WORDS_MAX (256u << 10) /* bytes of a command line; as in redact_summary_argv */
 
-/* Puts what out holds in the place of *text. 1: it is another. */
+/* Puts what out holds in the place of *text. 1: it is another. 0: it is the same; -ENOMEM. */
 static int replace_text(char **text, struct buf *out)
 {
 	const char *now = buf_cstr(out);
@@ -22,6 +22,7 @@ static int replace_text(char **text, struct buf *out)
 	return 1;
 }
 
+/* 1: it was changed; 0; -ENOMEM. room: a buffer to use. */
 static int redact_one(char **text, bool path, const struct redact_watch *watch, struct buf *room)
 {
 	if (!*text)
@@ -34,7 +35,7 @@ static int redact_one(char **text, bool path, const struct redact_watch *watch, 
 	return replace_text(text, room);
 }
 
-/* With its key, which says what the value is. */
+/* With its key, which says what the value is. 1: it was changed; 0; -ENOMEM. */
 static int redact_label(struct summary_pair *label, const struct redact_watch *watch, struct buf *room)
 {
 	struct buf pair = {0};
@@ -55,6 +56,7 @@ static int redact_label(struct summary_pair *label, const struct redact_watch *w
 	return rc;
 }
 
+/* 1: something was changed; 0; -ENOMEM. */
 static int redact_summary_argv(char **argv, const struct redact_watch *watch, struct buf *room)
 {
 	struct redact r = {.watch = watch};
