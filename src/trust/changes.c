@@ -114,6 +114,7 @@ static double best_split(const struct finding *f, const size_t *order, size_t n,
 	return best;
 }
 
+/* The change that explains most, if chance alone would seldom do as much; then in both parts. 0, -ENOMEM. */
 static int find_in_part(struct finding *f, size_t from, size_t to)
 {
 	size_t n = to - from, at, unused, as_much = 0;
@@ -146,6 +147,7 @@ static int compare_points(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Of the values of n groups; NAN: none, or no memory (*ret_rc). */
 static double median_of_part(const struct change_group *g, size_t n, int *ret_rc)
 {
 	size_t all = 0, k = 0;
@@ -177,6 +179,7 @@ static int fill_medians(struct finding *f)
 	return rc;
 }
 
+/* Distances between all groups. 0, -ENOMEM. */
 static int fill_sums(struct finding *f)
 {
 	struct values *v = calloc(f->n + 1, sizeof(*v));

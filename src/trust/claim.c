@@ -36,6 +36,7 @@ static bool json_scalar(const json_t *j, struct str *ret)
 	return true;
 }
 
+/* -EBADMSG, -ENOMEM, with a sentence. */
 static int values(struct reader *r, struct element *x, const json_t *j)
 {
 	struct str s;
@@ -60,6 +61,7 @@ static int values(struct reader *r, struct element *x, const json_t *j)
 	return 0;
 }
 
+/* -EBADMSG, -ENOMEM, with a sentence. */
 static int read_text_member(struct reader *r, const json_t *o, const char *key, char **ret)
 {
 	struct str s;
@@ -79,7 +81,7 @@ static bool is_one_of(const char *word, const char *const *words)
 	return false;
 }
 
-/* An element in braces: its values, and how they are to be compared. */
+/* An element in braces: its values, and how they are to be compared. -EBADMSG, -ENOMEM, with a sentence. */
 static int read_detailed(struct reader *r, struct element *x, const json_t *j, bool input)
 {
 	static const char *const statistics[] = {"median", "mean", "min", "max", "all", NULL};
@@ -99,6 +101,7 @@ static int read_detailed(struct reader *r, struct element *x, const json_t *j, b
 	return rc;
 }
 
+/* -EBADMSG, -ENOMEM, with a sentence. */
 static int read_element(struct reader *r, struct elements *e, const char *name, const json_t *j, bool input)
 {
 	struct str key = str_of(name);
@@ -116,7 +119,8 @@ static int read_element(struct reader *r, struct elements *e, const char *name, 
 	return json_is_object(j) ? read_detailed(r, x, j, input) : values(r, x, j);
 }
 
-/* {"name": value, ...}, of inputs also ["name", ...] */
+/* {"name": value, ...}, of inputs also ["name", ...]. 0 also where there is none; -EBADMSG, -ENOMEM, with a sentence.
+ * */
 static int read_part(struct reader *r, const json_t *root, const char *key, enum trust_part which, struct claim *c)
 {
 	json_t *j = json_object_get(root, key), *item;
@@ -147,6 +151,7 @@ static int read_part(struct reader *r, const json_t *root, const char *key, enum
 	return 0;
 }
 
+/* 0 also where there are none; -EBADMSG, -ENOMEM, with a sentence. */
 static int read_runs(struct reader *r, const json_t *root, struct claim *c)
 {
 	json_t *j = json_object_get(root, "runs"), *item;
@@ -169,7 +174,7 @@ static int read_runs(struct reader *r, const json_t *root, struct claim *c)
 	return 0;
 }
 
-/* [{"bench": ULID, "seal": 64 digits}, ...] */
+/* [{"bench": ULID, "seal": 64 digits}, ...]. 0 also where there are none; -EBADMSG, -ENOMEM, with a sentence. */
 static int read_plans(struct reader *r, const json_t *root, struct claim *c)
 {
 	json_t *j = json_object_get(root, "plans"), *item;
@@ -220,6 +225,7 @@ static int check_members(struct reader *r, const json_t *root)
 	return any ? 0 : refuse_claim(r, "it claims neither inputs nor parameters nor results");
 }
 
+/* The whole claim. -EBADMSG, -ENOMEM, with a sentence. */
 static int document(struct reader *r, const json_t *root, struct claim *c)
 {
 	int64_t format = 0;
@@ -296,6 +302,7 @@ void claim_release(struct claim *c)
 
 /* ---- writing ---- */
 
+/* A number as it stands, or a string. */
 static void value(struct jout *j, const char *text)
 {
 	size_t n = strlen(text);

@@ -91,6 +91,7 @@ static bool texts_near(const char *a, const char *b, double relative, double abs
 	}
 }
 
+/* NULL: no memory. Valid until another is added. */
 static struct compare_item *append_compared(struct compare *c, const char *name, bool file,
                                             enum compare_verdict verdict)
 {
@@ -161,7 +162,7 @@ static void judge_handed(struct compare_item *i, const struct output *only, cons
 	}
 }
 
-/* printed: digest of what the second run printed, "" not known. */
+/* printed: digest of what the second run printed, "" not known. 0, -ENOMEM. */
 static int one_output(struct compare *c, const struct output *a, const struct output *b, const char *tolerance,
                       const char *printed)
 {
@@ -190,7 +191,7 @@ static char *joined(const struct element *x)
 	return text;
 }
 
-/* A result that differs, or that is not known on one side. */
+/* A result that differs, or that is not known on one side. 0, -ENOMEM. */
 static int append_difference(struct compare *c, const struct trust_difference *d)
 {
 	enum compare_verdict v = d->kind == TRUST_UNKNOWN ? COMPARE_UNKNOWN

@@ -48,6 +48,7 @@ static void on_match(struct taking *t, struct str s)
 		elements_add(t->values, str_of(extractor_name(t->x)), trim_str(s));
 }
 
+/* One value where one is wanted; else why it is missing. */
 static void finish_taking(struct taking *t)
 {
 	char why[100];
@@ -81,6 +82,7 @@ static int match_at(const regex_t *re, const char *text, size_t at, size_t n, re
 #endif
 }
 
+/* The first group of each match, else all of it. */
 static void by_regex(struct taking *t, const char *text, size_t n)
 {
 	regex_t re;
@@ -102,6 +104,7 @@ static void by_regex(struct taking *t, const char *text, size_t n)
 
 /* ---- JSON ---- */
 
+/* A new reference; NULL: it is none. */
 static json_t *parse_json_text(const char *text, size_t n)
 {
 	struct jin in;
@@ -115,6 +118,7 @@ static json_t *parse_json_text(const char *text, size_t n)
 	return root;
 }
 
+/* ret points into j. false: it is a list, an object, a number or null. */
 static bool scalar_text(const json_t *j, struct str *ret)
 {
 	if (json_is_string(j))
@@ -150,6 +154,7 @@ static const json_t *at_pointer(const json_t *j, const char *pointer)
 	return *pointer ? NULL : j;
 }
 
+/* What the JSON pointer leads to; of a list all of it. */
 static void by_pointer(struct taking *t, const char *text, size_t n)
 {
 	json_t *root = parse_json_text(text, n), *item;
@@ -240,6 +245,7 @@ static long find_column(struct csv *c, const char *name)
 	return column;
 }
 
+/* column: from 0. The values of all rows behind c. */
 static void take_column(struct taking *t, struct csv *c, long column)
 {
 	struct buf kept = {0};
@@ -256,6 +262,7 @@ static void take_column(struct taking *t, struct csv *c, long column)
 	buf_release(&kept);
 }
 
+/* By its name in the first line, or its number. */
 static void by_column(struct taking *t, const char *text, size_t n)
 {
 	const char *separator = t->x->separator;
@@ -276,6 +283,7 @@ static int compare_lines(const void *a, const void *b)
 	return str_cmp(*(const struct str *)a, *(const struct str *)b);
 }
 
+/* Of the bytes, or of the lines in any order. */
 static void by_digest(struct taking *t, const char *text, size_t n)
 {
 	struct digest_sum sum;
@@ -329,6 +337,7 @@ static void append_if_number(struct elements *values, const char *prefix, const 
 	buf_release(&name);
 }
 
+/* As hyperfine, Google Benchmark and others write it. false: nothing was found. */
 static bool guess_json(struct elements *values, const char *text, size_t n)
 {
 	static const char *const hyperfine[] = {"mean", "stddev", "median", "user", "system", "min", "max"};
@@ -394,6 +403,7 @@ static void guess_lines(struct elements *values, const char *text, size_t n)
 	}
 }
 
+/* By JSON, or lines that say what they give. */
 static void guess_values(struct taking *t, const char *text, size_t n)
 {
 	size_t before = t->values->n;

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What lies from `at` to `end`, or to the end of the file, to the same place. */
+/* What lies from `at` to `end`, or to the end of the file, to the same place. Holes are not kept. 0, -errno. */
 static int copy_part(int from, int to, uint64_t at, uint64_t end)
 {
 	char room[65536];

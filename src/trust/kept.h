@@ -13,7 +13,7 @@
 int kept_put(const char *home, int fd, const struct digest *d);
 /* Writes the copy to a new file at path. 0; -ENOENT there is none; -EBADMSG it is not what it was; -errno. */
 int kept_get(const char *home, const struct digest *d, const char *path);
-/* Removes copies that no digest event of the store names; how many. */
+/* Removes copies that no digest event of the store names; how many. 0 also where there are none; -errno. */
 int kept_sweep(struct store *s, uint64_t *ret_n);
 
 /* Copies all of `from` to a new file, with its time of modification; mode as given. 0 or -errno. */

@@ -55,6 +55,7 @@ static struct str trim_bytes(const char *p, size_t n)
 	return str_n(p, n);
 }
 
+/* A line "key: value"; ret points into text. false: none, or an empty one. */
 static bool find_field(const char *text, const char *key, struct str *ret)
 {
 	size_t n = strlen(key);
@@ -70,6 +71,7 @@ static bool find_field(const char *text, const char *key, struct str *ret)
 	return false;
 }
 
+/* The which-th word of the first line, from 1; of NAME=VALUE the value. false: none. */
 static bool find_nth_field(const char *text, unsigned which, struct str *ret)
 {
 	const char *p = text;
@@ -89,6 +91,7 @@ static bool find_nth_field(const char *text, unsigned which, struct str *ret)
 
 /* ---- what no file tells by itself ---- */
 
+/* A property function: r->out gets it. false: not known. So those below. */
 static bool os_name(struct reading *r, const char *key)
 {
 	(void)key;
@@ -122,6 +125,7 @@ static bool ticks(struct reading *r, bool stolen)
 	return true;
 }
 
+/* Of version 2. false: none. */
 static bool cgroup_of(char *ret, size_t n)
 {
 	char text[4096];
@@ -160,6 +164,7 @@ static bool cgroup_limit(struct reading *r, const char *file)
 	return true;
 }
 
+/* Those that are set, by name. */
 static bool rlimits(struct reading *r, const char *key)
 {
 	(void)key;
@@ -230,6 +235,7 @@ static bool own_cgroup(struct reading *r, const char *key)
 	return cgroup_of(r->out, sizeof(r->out));
 }
 
+/* Policy and niceness. */
 static bool scheduler(struct reading *r, const char *key)
 {
 	static const char *const policies[] = {"other", "fifo", "rr", "batch", "?", "idle", "deadline"};
@@ -305,6 +311,7 @@ static bool format_property(struct reading *r, const char *name, const char *key
 	return system_word(r, name);
 }
 
+/* false: not known. *ret is valid until the next one. */
 static bool read_property(struct reading *r, const struct property *p, struct str *ret)
 {
 	if (p->how == made) {
@@ -333,6 +340,7 @@ static bool read_property(struct reading *r, const struct property *p, struct st
 
 /* ---- the environment ---- */
 
+/* Variables that may be recorded, redacted; those that differ from run to run are variant. */
 static void collect_environment(struct machine *m)
 {
 	struct buf b = {0};
@@ -374,6 +382,7 @@ void machine_release(struct machine *m)
 	elements_release(&m->variant);
 }
 
+/* How much a number grew from a to b; false: not known on both sides. */
 static bool span(const struct machine *a, const struct machine *b, const char *name, double *ret)
 {
 	const struct element *x = elements_find(&a->variant, str_of(name)), *y = elements_find(&b->variant, str_of(name));

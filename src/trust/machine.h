@@ -14,7 +14,9 @@ struct machine {
 	struct elements invariant, variant;
 };
 
+/* What is not known is left out; ret: machine_release. */
 void machine_read(struct machine *ret);
+
 void machine_release(struct machine *m);
 
 /* How busy others kept the machine between two readings: CPU time that neither this run nor idling took, as a share of

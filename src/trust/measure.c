@@ -94,6 +94,7 @@ static bool is_within_tolerance(const char *a, const char *b, double relative, d
 	return gap <= absolute || gap <= relative * most;
 }
 
+/* One by one, in order. */
 static bool lists_same(const struct element *a, const struct element *b, double relative, double absolute)
 {
 	if (a->n != b->n)
@@ -189,6 +190,7 @@ static struct trust_difference *append_difference(struct trust *t, enum trust_pa
 	return &t->v[t->n++];
 }
 
+/* What both sides have. 0; -EINVAL, -ENOMEM, with a sentence. */
 static int both(const struct element *c, const struct element *s, enum trust_part part, const char *tolerance,
                 struct trust_factor *f, struct err *err, struct trust *t)
 {
@@ -217,7 +219,7 @@ static int both(const struct element *c, const struct element *s, enum trust_par
 	return d ? 0 : -ENOMEM;
 }
 
-/* Both are sorted by name. */
+/* Both are sorted by name. Names that one side alone has differ. 0; -EINVAL, -ENOMEM. */
 static int measure_part(struct trust_side *seen, struct trust_side *claim, enum trust_part part, const char *tolerance,
                         struct trust_factor *f, struct err *err, struct trust *t)
 {
@@ -269,7 +271,7 @@ static void compute_factor(struct trust_factor *f)
 	f->literal = most ? 1 - (double)f->exclusive / (double)most : NAN;
 }
 
-/* A claim need not list every invariant: only those it names are compared. */
+/* A claim need not list every invariant: only those it names are compared. 0; -EINVAL, -ENOMEM. */
 static int invariants(struct trust_side *seen, struct trust_side *claim, struct err *err, struct trust *t)
 {
 	struct trust_factor unused = {0};

@@ -48,7 +48,7 @@ static int number_output(struct finding *f, store_id file)
 	return idmap_add(&f->by_file, file, (uint32_t)(f->out->n - 1), &fresh) ? 0 : -ENOMEM;
 }
 
-/* The output that the digest is of. */
+/* The output that the digest is of. 0, -ENOMEM, -errno. */
 static int append_told(struct finding *f, const struct event_digest *d)
 {
 	struct output *x;
@@ -66,6 +66,7 @@ static int append_told(struct finding *f, const struct event_digest *d)
 	return x->file ? number_output(f, x->file) : 0;
 }
 
+/* Outputs of which a digest was recorded. 0, -errno. */
 static int find_told(struct finding *f, store_id run)
 {
 	struct reported_list l;
@@ -117,6 +118,7 @@ static int add_generated(struct finding *f, store_id exec, const struct edge *e,
 	return rc < 0 ? rc : 0;
 }
 
+/* Files that executions of the run made. 0, -errno. */
 static int find_seen(struct finding *f, store_id run)
 {
 	store_id *execs = NULL;
@@ -134,7 +136,7 @@ static int find_seen(struct finding *f, store_id run)
 	return rc < 0 ? rc : 0;
 }
 
-/* Of each file the version of the greatest number, in f->last. */
+/* Of each file the version of the greatest number, in f->last. 0, -ENOMEM, -errno. */
 static int find_last_versions(struct finding *f)
 {
 	struct version_info v, w;
@@ -195,6 +197,7 @@ static void output_release(struct output *x)
 	free(x->path);
 }
 
+/* Digests of those that have none; outputs that count for nothing go. 0, -errno. */
 static int learn_contents(const struct finding *f)
 {
 	struct outputs *o = f->out;

@@ -50,6 +50,7 @@ bool trust_record_pairs(const struct elements *e, bool redacted, struct buf *tex
 	return v && !text->failed;
 }
 
+/* moment: a TERM_moment_. Any set may be NULL. 0, -ENOMEM. */
 static int put_machine(struct writing *w, unsigned moment, const struct elements *invariant,
                        const struct elements *variant, const struct elements *parameter)
 {
@@ -79,7 +80,7 @@ static int put_machine(struct writing *w, unsigned moment, const struct elements
 	return ok ? 0 : -ENOMEM;
 }
 
-/* Of the second reading only those invariants that the run, or somebody meanwhile, changed. */
+/* Of the second reading only those invariants that the run, or somebody meanwhile, changed. 0, -ENOMEM. */
 static int put_after(struct writing *w)
 {
 	struct elements changed = {0};
@@ -155,6 +156,7 @@ static int open_same(const struct session_file *f, const char **ret_why)
 	return -ESTALE;
 }
 
+/* usage: a TERM_usage_. What cannot be read is recorded, with the reason. Outputs without a name are passed over. */
 static void record_digest(struct writing *w, const struct session_file *f, unsigned usage)
 {
 	char text[DIGEST_TEXT] = "";

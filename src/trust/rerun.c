@@ -198,7 +198,7 @@ static struct rerun_file *add_needed_file(struct planning *p, const struct file_
 	return x->path && x->name && x->want ? x : NULL;
 }
 
-/* Of a received run: what the user gave in the file's place. */
+/* Of a received run: what the user gave in the file's place. 0, -ENOMEM. */
 static int look_beneath(struct planning *p, struct rerun_file *x, const struct file_info *f,
                         const struct version_info *v)
 {
@@ -284,6 +284,7 @@ static int collect_made_names(struct planning *p)
 	return 0;
 }
 
+/* What the run used and did not make itself. 0, -errno with a sentence. */
 static int collect_files(struct planning *p, const store_id *execs, size_t n)
 {
 	struct edges e = {0};
@@ -483,6 +484,8 @@ static int git(struct repository *repository, char *const argv[])
 	return out;
 }
 
+/* From a commit that has those bytes under that name, into a file `to`: x->commit and state say so. -ENOENT: none has;
+ * -errno. */
 static int from_git(struct rerun_file *x, const char *to)
 {
 	char dir[4096], commits[COMMITS_MAX * 41 + 1], spec[4200], limit[16];

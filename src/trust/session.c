@@ -32,6 +32,7 @@ static bool is_library_file(struct str path)
 	return so && (so + 3 == path.p + path.n || so[3] == '.');
 }
 
+/* FILES_MAX at most; only regular files. r->rc: no memory. */
 static void on_file_event(struct reading *r, const struct event *ev)
 {
 	struct session_files *f = r->out;
@@ -65,6 +66,7 @@ static struct session_file *session_file_of(struct reading *r, uint64_t num)
 	return i == VEC_NONE ? NULL : &r->out->v[i];
 }
 
+/* The first one says what the command was. */
 static void on_exec_event(struct reading *r, const struct event *ev)
 {
 	struct session_file *exe = session_file_of(r, ev->exec.exe), *script = session_file_of(r, ev->exec.script);
@@ -93,6 +95,7 @@ static void on_domain_event(struct reading *r, const struct event *ev)
 		r->rc = -ENOMEM;
 }
 
+/* The first is its state before, the last after. */
 static void on_state_event(struct reading *r, const struct event *ev)
 {
 	struct session_file *f = session_file_of(r, ev->state.file);
@@ -107,6 +110,7 @@ static void on_state_event(struct reading *r, const struct event *ev)
 	f->mtime = ev->state.mtime;
 }
 
+/* Removed under its name, or renamed. */
 static void on_name_event(struct reading *r, const struct event *ev)
 {
 	struct session_file *f = session_file_of(r, ev->name.file);
@@ -124,6 +128,7 @@ static void on_name_event(struct reading *r, const struct event *ev)
 	}
 }
 
+/* Who opened it to write may have written: the end of the access says so. */
 static void on_access_event(struct reading *r, const struct event *ev)
 {
 	struct session_file *f = session_file_of(r, ev->access.file);
@@ -150,6 +155,7 @@ static void on_access_end_event(struct reading *r, const struct event *ev)
 		f->made = true;
 }
 
+/* One event of a session, in order; other kinds are passed over. */
 static void on_session_event(struct reading *r, const struct event *ev)
 {
 	switch (ev->kind) {
@@ -190,6 +196,7 @@ static void on_session_event(struct reading *r, const struct event *ev)
 	}
 }
 
+/* Events that were read before are passed over. 0, -errno with a sentence. */
 static int read_segment(struct reading *r, const char *path, uint64_t from, uint64_t session, struct err *err)
 {
 	struct log_reader *l;

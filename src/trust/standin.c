@@ -57,7 +57,7 @@ static int64_t stamp(const struct statx *st)
 	return fileid_time(&st->stx_mtime);
 }
 
-/* A file with a hole in the place of its bytes. What is there already stays. */
+/* A file with a hole in the place of its bytes. What is there already stays. 0, -errno. */
 static int make_file(struct making *m, const struct level *l, const char *entry, const char *name,
                      const struct statx *st)
 {
@@ -81,7 +81,7 @@ static int make_file(struct making *m, const struct level *l, const char *entry,
 }
 
 /* A link that stays below the folder: relative and without "..", else below the folder's own path, which becomes the
- * copy's by as many steps up as it lies deep. */
+ * copy's by as many steps up as it lies deep. 0, also where it leads out, and nothing is made; -errno. */
 static int make_link(const struct making *m, const struct level *l, const char *entry)
 {
 	char target[4096], moved[4096 + 3 * STANDIN_DEPTH];
@@ -115,6 +115,8 @@ static int put_off_folder(struct making *m, const struct level *l, const char *e
 	return mkdirat(l->to, entry, 0755) < 0 && errno != EEXIST ? -errno : 0;
 }
 
+/* Other file systems, and what is younger than the run, are passed over, 0; beyond STANDIN_MOST m->out->more is set.
+ * -errno. */
 static int make_entry(struct making *m, const struct level *l, const char *entry)
 {
 	struct statx st;
@@ -152,7 +154,7 @@ static int is_no_dot(const struct dirent *e)
 	return strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
 }
 
-/* What lies in it, in order of the names, so that the same is left out each time. */
+/* What lies in it, in order of the names, so that the same is left out each time. -errno. */
 static int make_level(struct making *m, const struct level *l)
 {
 	struct dirent **v = NULL;
@@ -182,7 +184,7 @@ static unsigned depth_of(const char *name)
 	return n;
 }
 
-/* Level by level: what lies near is looked at more often. */
+/* Level by level: what lies near is looked at more often. 0, -errno. */
 static int make_levels(struct making *m, const struct level *top)
 {
 	int rc = make_level(m, top);

@@ -71,7 +71,7 @@ static bool is_input_version(struct one *r, const struct exec_info *x, const str
 	return c == SYSTEM_NO || (c == SYSTEM_UNLESS_NAMED && named_in(&x->argv, v->path));
 }
 
-/* What an execution read that counts as input. */
+/* What an execution read that counts as input. 0, -errno. */
 static int uses_of(struct one *r, store_id exec, struct edges *e)
 {
 	struct exec_info x;
@@ -97,6 +97,7 @@ static int uses_of(struct one *r, store_id exec, struct edges *e)
 	return rc < 0 ? rc : 0;
 }
 
+/* Both sorted. 0, -errno with a sentence. */
 static int collect_used_and_made(struct one *r)
 {
 	store_id *execs = NULL;
@@ -152,6 +153,7 @@ static const struct event_digest *digest_event(const struct reported_list *l, co
 	return found;
 }
 
+/* With its digest, or why there is none. 0, -errno. */
 static int append_input(struct one *r, store_id version)
 {
 	struct version_info v;
@@ -187,6 +189,7 @@ static int append_input(struct one *r, store_id version)
 	return ok ? 0 : witness_oom(r->err);
 }
 
+/* What was used and not made in the run itself. 0, -errno. */
 static int inputs(struct one *r)
 {
 	int rc = collect_used_and_made(r);
@@ -212,6 +215,7 @@ static void pairs(struct elements *to, const struct strlist *l)
 	}
 }
 
+/* Machine, environment and parameters; these from the command line where none were recorded. 0, -errno. */
 static int properties(struct one *r, const struct run_info *run)
 {
 	struct reported_list l;
@@ -241,6 +245,7 @@ static int properties(struct one *r, const struct run_info *run)
 	return argv && rc == 0 ? 0 : witness_oom(r->err);
 }
 
+/* Or else the digests of what it made, or the reason why there are none. 0, -errno. */
 static int collect_results(struct one *r)
 {
 	struct reported_list l;
@@ -285,6 +290,7 @@ static void one_release(struct one *r)
 
 /* ---- several ---- */
 
+/* In order. */
 static bool same_values(const struct element *a, const struct element *b)
 {
 	if (a->n != b->n)
@@ -337,6 +343,7 @@ static bool combine(struct elements *to, const struct elements *from, bool all)
 	return !from->failed;
 }
 
+/* A copy, at the end; once: unless it is there. false: no memory. */
 static bool append_text(char ***list, struct str s, bool once)
 {
 	size_t n = 0;
@@ -354,7 +361,7 @@ static bool append_text(char ***list, struct str s, bool once)
 	return more[n] != NULL;
 }
 
-/* Adds what the run is like to what the runs before it were like. */
+/* Adds what the run is like to what the runs before it were like. 0, -ENOMEM. */
 static int add_run(struct witness *ret, struct one *r)
 {
 	for (int i = 0; i < TRUST_PARTS; i++) {
@@ -369,6 +376,7 @@ static int add_run(struct witness *ret, struct one *r)
 	return ok ? 0 : witness_oom(r->err);
 }
 
+/* -ENOENT with a sentence: it is not recorded; -errno. */
 static int read_run(struct store *s, store_id id, const struct witness_options *o, struct err *err, struct witness *ret)
 {
 	struct one r = {.s = s, .o = o, .err = err, .run = id};
@@ -440,6 +448,7 @@ static int append_run_id(store_id **ids, size_t *n, store_id id, struct err *err
 	return 1;
 }
 
+/* 1; 0, -ENOTUNIQ with a sentence; -errno. */
 static int find_one_run(struct store *s, const char *text, struct err *err, store_id *ret)
 {
 	int rc = store_find_run(s, text, ret);
@@ -450,7 +459,8 @@ static int find_one_run(struct store *s, const char *text, struct err *err, stor
 	return rc;
 }
 
-/* The runs with the label bench=...ID, in the order in which they began. */
+/* The runs with the label bench=...ID, in the order in which they began. id: its last digits, or "" for the last one.
+ * 1; 0 with a sentence; -errno. */
 static int find_bench(struct store *s, const char *id, struct err *err, store_id **ids, size_t *n)
 {
 	store_id *all = NULL;

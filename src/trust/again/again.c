@@ -97,7 +97,8 @@ static void release_loaded(struct again_loaded *s)
 	vec_release(&s->makers);
 }
 
-/* Both sides as whole commands: traces of single programs and of a whole command are not easily paired. */
+/* Both sides as whole commands: traces of single programs and of a whole command are not easily paired. 0, -errno with
+ * a sentence. */
 static int plan_both_whole(struct again_planning *p)
 {
 	int r = 0;

@@ -47,7 +47,7 @@ static int load_one(struct again_planning *p, struct again_loaded *s, store_id i
 	return r < 0 ? r : store_outputs(p->s, id, &ret->gens);
 }
 
-/* Which execution started which. parents: of each, as the store has it. */
+/* Which execution started which. parents: of each, as the store has it. 0, -ENOMEM. */
 static int link_parents(struct again_planning *p, struct again_loaded *s, const store_id *parents)
 {
 	struct map by_id = {0};

@@ -62,24 +62,28 @@ bool again_is_stream(uint64_t kind);
 /* Puts the three texts together, unless there is a reason already. */
 int again_set_reason(struct again_planning *p, char **ret, const char *one, const char *words, const char *other);
 
-/* Reads the executions of a run into side k. */
+/* Reads the executions of a run into side k. 0, -errno with a sentence. */
 int again_load(struct again_planning *p, int k, store_id run);
 /* The first who made it; NULL: it is not of the run. */
 const struct again_maker *again_maker_of(const struct again_loaded *s, store_id version);
 /* Is the execution at, or one that it descends from, the one at top? Both are places in s->v. */
 bool again_has_ancestor(const struct again_loaded *s, size_t at, size_t top);
 struct again_exec *again_find_exec(struct again_loaded *s, store_id exec); /* NULL: it is not of the run */
+/* 0, -errno with a sentence; again_content_release(ret) in any case. */
 int again_read_content(struct again_planning *p, store_id version, struct again_content *ret);
+
 void again_content_release(struct again_content *x);
 
-/* Numbers the pairs that differ and can be traced, and counts the others in p->a. */
+/* Numbers the pairs that differ and can be traced, and counts the others in p->a. 0, -errno with a sentence. */
 int again_find_pairs(struct again_planning *p, const struct diff *d);
 
 /* The steps of a side: its executions that differ, with those that make what they lack. s->out->whole: why that is not
  * enough. */
 int again_plan_alone(struct again_planning *p, struct again_loaded *s);
-/* The steps of a side: the whole command. */
+/* The steps of a side: the whole command. A side that cannot be run again gets its reason: 0. -errno with a sentence.
+ * */
 int again_plan_whole(struct again_planning *p, struct again_loaded *s);
+/* They may be planned anew then. */
 void again_drop_steps(struct again_side *o);
 
 #endif

@@ -152,7 +152,8 @@ static int look_inputs(struct again_planning *p, struct again_loaded *s, size_t 
 	return r;
 }
 
-/* Brings a file back that is not there as it was, into a file of its own; without success it stays missing. */
+/* Brings a file back that is not there as it was, into a file of its own; without success it stays missing. -errno with
+ * a sentence. */
 static int bring_back(struct again_planning *p, struct again_file *x)
 {
 	struct rerun_file *y = &x->f;
@@ -168,7 +169,7 @@ static int bring_back(struct again_planning *p, struct again_file *x)
 	return r < 0 ? err_set(p->err, -r, "cannot restore '%s'", y->name) : 0;
 }
 
-/* A file of the side: looked for and, where it is not as it was, brought back. */
+/* A file of the side: looked for and, where it is not as it was, brought back. 0, -errno with a sentence. */
 static int add_file(struct again_planning *p, struct again_loaded *s, const char *reader, const struct again_content *x,
                     bool inner, bool program)
 {
@@ -193,7 +194,7 @@ static int add_file(struct again_planning *p, struct again_loaded *s, const char
 	return inner && *y->want && (y->state == RERUN_DIFFERS || y->state == RERUN_GONE) ? bring_back(p, &v[at]) : 0;
 }
 
-/* Adds the file to those that the step needs. */
+/* Adds the file to those that the step needs. *ret_lacks: it is not there as it was. 0, -errno with a sentence. */
 static int want_file(struct again_planning *p, struct again_loaded *s, struct again_step *t, const char *reader,
                      struct again_content *x, bool program, bool *ret_lacks)
 {
@@ -234,7 +235,7 @@ static struct again_made *find_or_add_made(struct again_step *t, const char *pat
 	return &v[t->n_made++];
 }
 
-/* One version that the step left, in a file that was opened by name. */
+/* One version that the step left, in a file that was opened by name. 0, -ENOMEM. */
 static int add_made_version(struct again_planning *p, struct again_loaded *s, struct again_step *t,
                             const struct again_content *y)
 {
@@ -376,7 +377,7 @@ static int add_pairs(struct again_planning *p, struct again_loaded *s)
 	return 0;
 }
 
-/* What a step needs and makes; it may add further steps behind. */
+/* What a step needs and makes; it may add further steps behind. 0, -errno with a sentence. */
 static int look_step(struct again_planning *p, struct again_loaded *s, size_t step)
 {
 	size_t top = step_top(s, step);
@@ -415,7 +416,7 @@ static size_t first_program(const struct again_loaded *s)
 	return top;
 }
 
-/* What execution i of the run used and no other of it made. */
+/* What execution i of the run used and no other of it made. 0, -errno with a sentence. */
 static int want_from_outside(struct again_planning *p, struct again_loaded *s, struct again_step *t,
                              const struct edge *e, size_t i, size_t top)
 {

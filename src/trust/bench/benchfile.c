@@ -32,6 +32,7 @@ static int benchfile_oom(struct reader *r)
 	return err_set(r->err, ENOMEM, "cannot read '%s'", r->name);
 }
 
+/* In place of what *ret has. -EINVAL, -ENOMEM, with a sentence. */
 static int read_text_value(struct reader *r, const struct toml_key *k, char **ret)
 {
 	if (k->list || k->n != 1)
@@ -65,6 +66,7 @@ static int read_count(struct reader *r, const struct toml_key *k, uint64_t *ret)
 	return 0;
 }
 
+/* A key before all tables. -EINVAL, -ENOMEM, with a sentence. */
 static int top(struct reader *r, const struct toml_key *k)
 {
 	struct benchfile *b = r->out;
@@ -87,6 +89,7 @@ static int top(struct reader *r, const struct toml_key *k)
 	return b->command ? 0 : benchfile_oom(r);
 }
 
+/* Where a parameter is found. -EINVAL, -ENOMEM, with a sentence. */
 static int parameter(struct reader *r, const struct toml_key *k)
 {
 	struct benchfile *b = r->out;
@@ -108,6 +111,7 @@ static int parameter(struct reader *r, const struct toml_key *k)
 	return refuse_key(r, k, "is none of \"-k\", \"--k\", \"@2\", \"env:NAME\", \"FILE:KEY\"");
 }
 
+/* Expressions are tried. -EINVAL, -ENOMEM, with a sentence. */
 static int pattern(struct reader *r, const struct toml_key *k, struct extractor *x, enum extract_how how)
 {
 	if (x->how != EXTRACT_GUESS)
@@ -151,7 +155,7 @@ static const struct {
 	enum extract_how how;
 } result_patterns[] = {{"regex", EXTRACT_REGEX}, {"pointer", EXTRACT_POINTER}, {"column", EXTRACT_COLUMN}};
 
-/* 1: it was none of those keys. */
+/* 1: it was none of those keys. 0; -EINVAL, -ENOMEM, with a sentence. */
 static int read_plain_key(struct reader *r, const struct toml_key *k, struct extractor *x)
 {
 	for (size_t i = 0; i < sizeof(result_texts) / sizeof(*result_texts); i++)
@@ -174,6 +178,7 @@ static int read_figure(struct reader *r, const struct toml_key *k, struct extrac
 	return rc;
 }
 
+/* -EINVAL, -ENOMEM, with a sentence. */
 static int read_tolerance(struct reader *r, const struct toml_key *k, struct extractor *x)
 {
 	double unused;
@@ -183,6 +188,7 @@ static int read_tolerance(struct reader *r, const struct toml_key *k, struct ext
 	return rc;
 }
 
+/* A key of the k->index-th result. -EINVAL, -ENOMEM, with a sentence. */
 static int result(struct reader *r, const struct toml_key *k)
 {
 	struct benchfile *b = r->out;

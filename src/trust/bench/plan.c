@@ -61,6 +61,7 @@ static void add_program(struct plan_files *f, const char *name)
 	}
 }
 
+/* The program, the arguments that are files, and what stands behind their =; the benchmark file. */
 static void collect_plan_files(const struct plan *p, struct plan_files *f)
 {
 	add_program(f, p->argv[0]);

@@ -146,7 +146,7 @@ static int add_planned(struct gathering *g, size_t plan, struct str ulid, store_
 	return !id || map_set(&g->placed, id, (uint32_t)(g->runs.n - 1)) ? 0 : -ENOMEM;
 }
 
-/* A step that the chain has of a plan. */
+/* A step that the chain has of a plan. 0, -ENOMEM, -errno. */
 static int take_step(struct gathering *g, const struct event_seal *e)
 {
 	size_t plan = plan_index(g, e->plan);
@@ -180,7 +180,7 @@ static int gather_steps(struct gathering *g)
 	return rc;
 }
 
-/* Runs that no step names, and that say whose they are. */
+/* Runs that no step names, and that say whose they are. 0, -errno. */
 static int gather_labelled(struct gathering *g)
 {
 	store_id *all = NULL;
@@ -216,6 +216,7 @@ static void choose(struct gathering *g)
 	}
 }
 
+/* Of the plans that were chosen: ids and seals. 0, -ENOMEM. */
 static int report_ids(const struct gathering *g, struct plans *ret)
 {
 	char hex[2 * DIGEST_BYTES + 1];
@@ -237,6 +238,7 @@ static int report_ids(const struct gathering *g, struct plans *ret)
 	return ret->ids && ret->seals ? 0 : -ENOMEM;
 }
 
+/* n_given: runs that were asked for. 0, -ENOMEM. */
 static int report_runs(const struct gathering *g, size_t n_given, struct plans *ret)
 {
 	ret->others = calloc(g->runs.n + 1, sizeof(*ret->others));

@@ -50,6 +50,7 @@ static bool is_bare_char(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '-';
 }
 
+/* Behind the backslash. -EBADMSG with a sentence. */
 static int escape(struct reader *r, struct buf *b)
 {
 	static const char from[] = "btnfre\"\\", to[] = "\b\t\n\f\r\033\"\\";
@@ -75,7 +76,7 @@ static int escape(struct reader *r, struct buf *b)
 	return 0;
 }
 
-/* "..." and '...', on one line. */
+/* "..." and '...', on one line. -EBADMSG with a sentence, -ENOMEM. */
 static int parse_quoted(struct reader *r, struct buf *b)
 {
 	char q = *r->p++;
@@ -111,6 +112,7 @@ static int parse_name(struct reader *r, struct buf *b)
 	return b->failed ? toml_oom(r) : 0;
 }
 
+/* Nothing but a comment may follow. -EBADMSG with a sentence. */
 static int end_of_line(struct reader *r)
 {
 	skip(r, false);
@@ -143,6 +145,7 @@ static bool is_bare_value(const char *s)
 	return !*end;
 }
 
+/* A string, number or truth value, as text. -EBADMSG with a sentence, -ENOMEM. */
 static int parse_scalar(struct reader *r, struct toml_key *k, struct buf *b)
 {
 	buf_reset(b);
@@ -166,6 +169,7 @@ static int parse_scalar(struct reader *r, struct toml_key *k, struct buf *b)
 	return add_value(r, k, b);
 }
 
+/* It may go over lines. -EBADMSG with a sentence, -ENOMEM. */
 static int parse_list(struct reader *r, struct toml_key *k, struct buf *b)
 {
 	r->p++;
@@ -196,7 +200,7 @@ static bool same_table(const struct toml_key *k, const char *table, unsigned ind
 	return k->index == index && !strcmp(k->table, table);
 }
 
-/* A key that is there already is refused. */
+/* A key that is there already is refused. -EBADMSG with a sentence, -ENOMEM. */
 static int key_value(struct reader *r, struct buf *b)
 {
 	struct toml *t = r->out;
@@ -226,6 +230,7 @@ static int key_value(struct reader *r, struct buf *b)
 	return rc < 0 ? rc : end_of_line(r);
 }
 
+/* [NAME] or [[NAME]], the next of its name. -EBADMSG with a sentence, -ENOMEM. */
 static int table(struct reader *r, struct buf *b)
 {
 	bool array = r->end - r->p > 1 && r->p[1] == '[';

@@ -130,7 +130,7 @@ static uint64_t little(const char *p)
 	return v;
 }
 
-/* The sessions that a seal lists; one that is none makes it unsound. */
+/* The sessions that a seal lists; one that is none makes it unsound. 0, -ENOMEM. */
 static int take_entries(struct chain *c, const struct event_seal *e, struct chain_link *s)
 {
 	struct str item;
@@ -193,7 +193,7 @@ struct look {
 	unsigned seen; /* events */
 };
 
-/* The id of the benchmark that made the run, by its label. */
+/* The id of the benchmark that made the run, by its label. 1: enough was read of the session; -ENOMEM. */
 static int take_label(struct look *l, const struct event *ev)
 {
 	struct str label;
@@ -225,6 +225,7 @@ static int first_events(void *arg, const struct event *ev)
 	return l->p->keeping;
 }
 
+/* 0, -ENOMEM. */
 static int take_plan(struct chain *c, const struct event *ev)
 {
 	struct chain_planned *x = vec_add(&c->planned);
@@ -242,6 +243,7 @@ static int take_tombstone(struct chain *c, const struct event_tombstone *t)
 	return ok ? 0 : -ENOMEM;
 }
 
+/* A callback over the events of a session in which stemma keeps house. 0, -ENOMEM. */
 static int keeping_event(void *arg, const struct event *ev)
 {
 	struct look *l = arg;
@@ -273,7 +275,7 @@ static int seal_cmp(const void *pa, const void *pb)
 	return memcmp(a->hash.b, b->hash.b, DIGEST_BYTES);
 }
 
-/* Which frames each session has. */
+/* Which frames each session has. 0, -ENOMEM, reported. */
 static int list_sessions(struct chain *c, struct err *err)
 {
 	if (c->w.frames.n)
@@ -309,6 +311,7 @@ static int read_session(struct chain *c, struct chain_part *p)
 	return rc;
 }
 
+/* What each session has for the chain: seals, plans, runs. 0, -ENOMEM, reported. */
 static int read_sessions(struct chain *c, struct err *err)
 {
 	int rc = list_sessions(c, err);
@@ -325,6 +328,7 @@ static int read_sessions(struct chain *c, struct err *err)
 	return 0;
 }
 
+/* All segments below, depth folders deep by now. 0, -errno, reported. */
 static int gather_logs(struct chain *c, const char *dir, unsigned depth, struct err *err)
 {
 	DIR *d = opendir(dir);
@@ -384,7 +388,7 @@ int chain_lock(const char *home, struct err *err, int *ret)
 	return rc;
 }
 
-/* The session's frames: in the segment that it began in, and in those that followed it. */
+/* The session's frames: in the segment that it began in, and in those that followed it. 0, -errno, reported. */
 static int scan_place(struct chain *c, const struct run_place *p, struct err *err)
 {
 	char *path = p->segment ? strdup(p->segment) : NULL;

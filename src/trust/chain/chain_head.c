@@ -109,7 +109,8 @@ static void overwrite_old(int fd)
 		fdatasync(fd);
 }
 
-/* Beside it first, and then in its place: it is there whole, as it was or as it is now. */
+/* Beside it first, and then in its place: it is there whole, as it was or as it is now. keyed: the old file held a key,
+ * which is overwritten. 0, -errno. */
 static int replace_file(const char *path, const struct buf *text, bool keyed)
 {
 	char *beside;

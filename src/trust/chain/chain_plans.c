@@ -51,6 +51,7 @@ static struct plan_state *find_plan(struct checking_plans *x, const char *id)
 	return at != VEC_NONE && !strcmp(x->plans.v[at].p.id, id) ? &x->plans.v[at] : NULL;
 }
 
+/* Made if it is not there. NULL: no memory. Valid until another is made. */
 static struct plan_state *plan_at(struct checking_plans *x, const char *id)
 {
 	struct plan_state *p = find_plan(x, id);
@@ -71,6 +72,7 @@ static uint32_t part_of_run(const struct checking_plans *x, const char *run)
 	return at != VEC_NONE && !strcmp(x->c->labelled.v[at].run, run) ? (uint32_t)x->c->labelled.v[at].part : VEC_NONE;
 }
 
+/* A seal that says which repetition of the plan was made. What is wrong is a problem of the plan. 0, -ENOMEM. */
 static int take_repetition(struct checking_plans *x, struct plan_state *state, const struct chain_link *s)
 {
 	struct chain_plan *p = &state->p;
@@ -97,6 +99,7 @@ static int take_repetition(struct checking_plans *x, struct plan_state *state, c
 	return map_set(&x->named, at, 1) ? 0 : -ENOMEM;
 }
 
+/* A seal that is a step of a plan; others are passed over. 0, -ENOMEM. */
 static int take_step(struct checking_plans *x, const struct chain_link *s)
 {
 	struct plan_state *state = s->step != CHAIN_STEP_NONE ? plan_at(x, s->plan) : NULL;
@@ -148,7 +151,7 @@ static void check_labelled(struct checking_plans *x)
 	}
 }
 
-/* The plans as their events have them. */
+/* The plans as their events have them. 0, -ENOMEM. */
 static int take_planned(struct checking_plans *x)
 {
 	for (size_t i = 0; i < x->c->planned.n; i++) {

@@ -55,6 +55,7 @@ struct sealing {
 	struct err *err;
 };
 
+/* Writes a seal of what was gathered, if there is anything. 0, -errno with a sentence. */
 static int put_seal(struct sealing *s, uint64_t why)
 {
 	if (!s->n && !s->step)
@@ -212,6 +213,7 @@ struct known {
 	struct chain *c;
 };
 
+/* A chain_each_session callback. 0, -ENOMEM. */
 static int record_sealed_length(void *arg, const struct chain_part *p, uint64_t session, enum chain_match m, bool cut,
                                 uint64_t sealed)
 {
@@ -226,7 +228,7 @@ static int record_sealed_length(void *arg, const struct chain_part *p, uint64_t 
 	return map_set(&k->bytes, (uint64_t)(p - k->c->parts.v), (uint32_t)(k->lengths.n - 1)) ? 0 : -ENOMEM;
 }
 
-/* How much of each session is sealed; without hashing anything. */
+/* How much of each session is sealed; without hashing anything. 0, -ENOMEM. */
 static int sealed_lengths(struct chain *c, struct known *k)
 {
 	for (size_t i = 0; i < c->entries.n; i++) {
@@ -328,7 +330,7 @@ int chain_start_key(struct chain *c, const char *path, struct err *err)
 
 /* ---- a step of a plan ---- */
 
-/* What of the places is over, and as a whole. */
+/* What of the places is over, and as a whole. step->sealed: which are. 0, -errno with a sentence. */
 static int add_places(struct sealing *s, const struct chain_step *step, struct chain_seal_result *ret)
 {
 	int rc = 0;
@@ -355,7 +357,7 @@ static int add_places(struct sealing *s, const struct chain_step *step, struct c
 	return rc;
 }
 
-/* Where the chain ends: what the host knows, or else what the whole record says. */
+/* Where the chain ends: what the host knows, or else what the whole record says. 0, -errno with a sentence. */
 static int find_end_quickly(struct sealing *s, const char *home, char name[256])
 {
 	begin_sealing(s, home, name);
@@ -440,6 +442,7 @@ struct cutting {
 	VEC(uint32_t) again; /* parts */
 };
 
+/* A chain_each_session callback: notes those that matched before and do not now. 0, -ENOMEM. */
 static int cut_one(void *arg, const struct chain_part *p, uint64_t session, enum chain_match m, bool cut,
                    uint64_t sealed)
 {

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The digest of a prefix leaves the sum as it is for what follows. */
+/* The digest of a prefix leaves the sum as it is for what follows. -errno. */
 static int match_entry(struct chain *c, struct chain_hashing *h, const struct chain_entry *e, enum chain_match *ret)
 {
 	struct digest d;
@@ -159,6 +159,7 @@ static const char *path_below_logs(const struct verifying *v, const struct chain
 	return logs ? logs + 6 : path;
 }
 
+/* A chain_each_session callback: counts, and tells what is wrong. 0, -ENOMEM. */
 static int check_session(void *arg, const struct chain_part *p, uint64_t session, enum chain_match m, bool cut,
                          uint64_t sealed)
 {
@@ -234,6 +235,7 @@ static void check_head(struct verifying *v)
 	        (unsigned long long)h.number, host, hex, (unsigned long long)last);
 }
 
+/* expect: a hash that one of the seals must have; NULL: none. */
 static void check_links(struct verifying *v, const char *expect)
 {
 	struct chain *c = v->c;

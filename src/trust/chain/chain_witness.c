@@ -80,6 +80,7 @@ static bool read_number(struct str s, uint64_t *ret)
 	return s.n > 0;
 }
 
+/* The lines of a head, behind `begin`. Moves *s behind them. false: it is none. */
 static bool take_seen(struct str *s, const char *begin, struct witnessed *ret)
 {
 	struct str chain, number, hash;
@@ -95,6 +96,7 @@ static bool take_seen(struct str *s, const char *begin, struct witnessed *ret)
 	return read_number(number, &ret->number) && ret->number && hex_parse(hash, ret->hash.b, DIGEST_BYTES);
 }
 
+/* A statement and its signature; ret points into s, which moves behind it. false: it is none. */
 static bool take_statement(struct str *s, struct witnessed *ret)
 {
 	struct str time;
