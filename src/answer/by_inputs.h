@@ -62,8 +62,8 @@ const struct by_value *by_inputs_value(const struct by_inputs *b, size_t run, si
 bool by_inputs_is_odd(const struct by_inputs *b, size_t run, size_t aspect);
 /* The answer of --json; a new reference. 0 or -errno. */
 int by_inputs_json(const struct answer_source *a, const struct by_inputs *b, json_t **ret);
-/* Of an input of the usual group and another's: who made the later one, ": changed by emacs x.conf, 2026-..."; nothing
- * where that is not known. 0 or -errno. */
+/* Of an input of the usual group and another's: who made the later one, ": changed by emacs x.conf, 2026-..."; or that
+ * nobody was recorded who did; nothing where one of them is not known. 0 or -errno. */
 int by_inputs_change(const struct answer_source *a, const struct by_value *usual, const struct by_value *other,
                      struct buf *out);
 

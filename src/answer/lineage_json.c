@@ -125,7 +125,7 @@ static bool id_of(struct buf *b, const char *kind, const struct str *parts, size
 	return any && parts[n - 1].n;
 }
 
-/* Is the key new in the set? */
+/* Adds the key to what was written. true: it was not there. Fails o without memory. */
 static bool write_once(struct out *o, struct str key)
 {
 	json_t *k = js_string(key); /* a name may be no UTF-8 */

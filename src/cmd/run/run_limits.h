@@ -17,10 +17,11 @@ int run_limits_prepare(struct run_limits *l, struct monitor_options *m);
 void run_limits_attach(struct run_limits *l, struct monitor *m);
 /* What the summary says of limits, as sentences: that the command was stopped, or would have been. */
 void run_limits_say(const struct summary *s);
-/* The recorder did not live to the end. */
 /* With --limit auto: what of the task is unlike its history. */
 void run_limits_unlike(const struct run_limits *l, const struct summary *s);
+/* The recorder did not live to the end: says so. */
 void run_limits_lost(void);
+/* Ends the watching and removes its control group, if nobody is in it. May be NULL. */
 void run_limits_close(struct run_limits *l);
 
 #endif

@@ -57,6 +57,7 @@ static bool grow_for_one(void **p, size_t *cap, size_t n, size_t size)
 	return true;
 }
 
+/* The module of that key, made if it is new. NULL: there are MODULES, or no memory. Valid until another is made. */
 static struct module *module_of(struct modules *m, const char *key)
 {
 	for (size_t i = 0; i < m->n; i++)
