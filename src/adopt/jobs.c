@@ -136,6 +136,7 @@ static struct str path_of(struct str told)
 	return told;
 }
 
+/* The file's path, absolute from base, in the list's own text; NULL: none was told, and *rc is 0, or no memory. */
 static const char *file_text(struct adopt_jobs *l, const char *base, struct str told, int *rc)
 {
 	struct buf b = {0};

@@ -26,6 +26,7 @@ static bool is_of_type(const json_t *o, const char *type)
 	return false;
 }
 
+/* The entity of the crate with that @id; NULL: none. */
 static const json_t *thing(const struct crate *c, struct str id)
 {
 	uint32_t at = id.n ? map_get(&c->by_id, hash_str(id)) : VEC_NONE;

@@ -43,6 +43,7 @@ struct adopt_writer {
 
 /* ---- events ---- */
 
+/* The seq of the event; 0: the writer failed, now or earlier (w->error), and nothing more is written. */
 static uint64_t emit(struct adopt_writer *w, const struct event *ev)
 {
 	uint64_t seq = w->error ? 0 : log_frames_add(&w->frames, ev);
