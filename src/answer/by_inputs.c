@@ -117,6 +117,7 @@ static int set_value(struct by_run *r, uint32_t aspect, uint32_t value)
 	return 0;
 }
 
+/* Of one run: the value's text, and the key by which two are the same. 0, -ENOMEM. */
 static int add_setting(struct collecting *c, struct by_run *r, enum by_kind kind, struct str name, struct str key,
                        struct str text)
 {
@@ -419,6 +420,7 @@ static bool is_alike(const struct by_inputs *b, size_t one, size_t other)
 	return true;
 }
 
+/* Of the values by which runs are grouped; never 0. Runs that are alike have the same. */
 static uint64_t hash_run(const struct by_inputs *b, size_t run)
 {
 	uint64_t h = 1;

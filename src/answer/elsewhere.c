@@ -16,6 +16,7 @@ static const struct elsewhere {
 #include "answer/elsewhere.def"
 };
 
+/* What the program named so hands its work to; NULL: it is none of those. */
 static const struct elsewhere *find_program(struct str path)
 {
 	struct str base = str_base_name(path);

@@ -53,7 +53,7 @@ static struct folder_group *find_group(struct folder *f, struct buf *programs)
 	return g;
 }
 
-/* Was a version made, and its file is below the folder? That ends with a slash. */
+/* Was a version made, and its file is below the folder? That ends with a slash. 1, 0, -errno. */
 static int is_inside(struct store *s, store_id version, struct str folder)
 {
 	struct version_sort v;
@@ -151,7 +151,8 @@ static int compare_groups(const void *pa, const void *pb)
 	return str_cmp(buf_view(&a->programs), buf_view(&b->programs));
 }
 
-/* Is the file meant, which lies at `path` and what is behind that? whole: path, absolute. */
+/* Is the file meant, which lies at `path` and what is behind that? whole: path, absolute. -ENOMEM, else as only->wants;
+ * 1 without that. */
 static int is_wanted(const struct folder_filter *only, const char *whole, const char *path, const FTSENT *e)
 {
 	struct buf b = {0};

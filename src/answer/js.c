@@ -37,6 +37,7 @@ void js_add(json_t *array, json_t *value)
 	json_array_append_new(array, value);
 }
 
+/* A new JSON string; bytes that are not UTF-8 are replaced, and *ret_whole false. NULL: no memory. */
 static json_t *string_of(struct str s, bool *ret_whole)
 {
 	struct buf b = {0};
@@ -188,6 +189,7 @@ size_t js_time_text(int64_t ns, char ret[JS_TIME_MAX])
 	return n + 11;
 }
 
+/* A JSON string, or null where the time has no text, such as one that is not known. */
 static json_t *time_of(int64_t ns)
 {
 	char text[JS_TIME_MAX];

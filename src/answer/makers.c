@@ -87,7 +87,7 @@ static int to_parent(struct makers *m, uint32_t *at)
 	return 1;
 }
 
-/* Did x come from `from` by forks and execs? */
+/* Did x come from `from` by forks and execs? 1, 0, -errno. */
 static int descends(struct makers *m, store_id x, store_id from)
 {
 	uint32_t at = 0;
@@ -134,7 +134,8 @@ static void mark_handed(struct makers *m, uint32_t writer)
 	}
 }
 
-/* Did execution node x use something of its own after `since`? What it opened for the program only does not count. */
+/* Did execution node x use something of its own after `since`? What it opened for the program only does not count. 1,
+ * 0, -errno. */
 static int used_since(struct makers *m, uint32_t x, uint32_t writer, int64_t since)
 {
 	const struct lineage_node *n = &m->l->nodes[x];
@@ -298,7 +299,7 @@ static int role_of_holder(struct makers *m, const struct lineage_node *v, uint32
 	return r < 0 ? r : r && !less && !more ? MAKER_OPENER : MAKER_WRITER;
 }
 
-/* May an opener that others wrote for have written too? It stayed meanwhile, or became the writer. */
+/* May an opener that others wrote for have written too? It stayed meanwhile, or became the writer. 1, 0, -errno. */
 static int also_wrote(struct makers *m, const struct lineage_node *v, uint32_t k)
 {
 	const struct lineage_edge *e = &m->l->edges[v->first + k];

@@ -72,11 +72,11 @@ int maker_role(struct makers *m, uint32_t version, const struct lineage_edge *e)
  * so. */
 uint32_t maker_forked_from(struct makers *m, uint32_t exec);
 /* Is e an edge by which an execution may have used a stream, through a descriptor that a program it became or started
- * may have used as well? */
+ * may have used as well? 1, 0, -errno. */
 int maker_held(struct makers *m, const struct lineage_edge *e);
 /* Did execution node x come from node `from` by forks and execs? */
 int maker_descends(struct makers *m, uint32_t x, uint32_t from);
-/* Is e an edge by which an execution used what only it itself had made, from nothing? */
+/* Is e an edge by which an execution used what only it itself had made, from nothing? 1, 0, -errno. */
 int maker_own(struct makers *m, const struct lineage_edge *e);
 
 #endif

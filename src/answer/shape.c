@@ -101,6 +101,7 @@ struct branch_index {
 	size_t *last, *before;
 };
 
+/* 0, -ENOMEM: release it in either case. */
 static int branch_index_begin(const struct lineage *l, struct branch_index *ret)
 {
 	*ret = (struct branch_index){.owner = calloc(l->n_nodes + 1, sizeof(*ret->owner)),
@@ -232,7 +233,7 @@ static int hide_private(struct folding *f, const struct shape *to)
 	return r < 0 ? r : 0;
 }
 
-/* Is this where a wrapper only opened a file, or is only what another one was started by? */
+/* Is this where a wrapper only opened a file, or is only what another one was started by? 1, 0, -errno. */
 static int is_bare_child(const struct folding *f, const struct branch *b)
 {
 	enum fold_class c;

@@ -162,6 +162,7 @@ static int match_text(const char *part, const char *a, const char *b, build_part
 	return strcmp(a, b) == 0 ? 0 : each(arg, part, "", a[0] ? a : NULL, b[0] ? b : NULL);
 }
 
+/* Room is used only where there is a digest. */
 static const char *digest_words(const struct build_file *f, char room[DIGEST_TEXT])
 {
 	if (!f->digested)
@@ -200,6 +201,7 @@ static bool is_harmless_variable(const char *entry)
 	return false;
 }
 
+/* entry: NAME=..., of which only the name counts. NULL: env has none of the name. */
 static const char *find_variable_value(char *const *env, const char *entry)
 {
 	size_t n = strcspn(entry, "=") + 1;
@@ -264,6 +266,7 @@ static int compare_by_path_and_digest(const void *pa, const void *pb)
 	return c ? c : memcmp(&a->digest, &b->digest, sizeof(a->digest));
 }
 
+/* The files in order of path and digest, in a new array, to be freed; NULL: no memory. */
 static const struct build_file **sorted(const struct build_sources *s)
 {
 	const struct build_file **v = calloc(s->n + 1, sizeof(*v));

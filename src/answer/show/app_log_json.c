@@ -84,6 +84,7 @@ static int metrics_json(const struct app_log *d, json_t *o)
 	return rc;
 }
 
+/* Adds "activities" to o only if there are some. 0, -errno. */
 static int activities_json(const struct app_log *d, json_t *o)
 {
 	json_t *list = d->activities.n ? json_array() : NULL;

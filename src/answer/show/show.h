@@ -55,7 +55,9 @@ struct show_exec {
 	store_id id;
 	struct show_items used, made;
 };
+/* all: also what of the system is left out otherwise. 0, -errno; then there is nothing to be released. */
 int show_exec_load(const struct answer_source *a, store_id exec, bool all, struct show_exec *ret);
+
 void show_exec_release(struct show_exec *x);
 
 /* The files that a word means: the one it leads to first, then others that have or had the name, if no version was

@@ -32,6 +32,7 @@ struct folding {
 
 /* ---- which nodes are one ---- */
 
+/* The place in f->w->groups of the group, added without a node where *ret_new; NULL: no memory. */
 static uint32_t *group_of(struct folding *f, enum stage_group_kind kind, uint64_t key, bool *ret_new)
 {
 	uint32_t *at = idmap_add(&f->known, hash_mix(kind + 1, key) | 1, (uint32_t)f->w->n_groups + 1, ret_new);

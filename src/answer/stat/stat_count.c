@@ -221,7 +221,8 @@ static void not_all(struct stat_sum *s)
 		s->way[k].partial = s->way[k].unseen = true;
 }
 
-/* Were all calls of the execution's run seen? One query for each run, not for each execution. */
+/* Notes whether all calls of the execution's run were seen: w->inexact is set where not, or where no run is known. One
+ * query for each run, not for each execution. 0, -errno. */
 static int add_mode(struct stat_sums *w, store_id run)
 {
 	struct run_info info;

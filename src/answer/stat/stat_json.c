@@ -27,6 +27,7 @@ static void moved_json(json_t *o, const struct stat_moved *m)
 	js_put(o, "sizes", sizes);
 }
 
+/* null only if nothing was moved, and that was not counted either; else the figures, which may be 0. */
 static json_t *moved_or_null(const struct stat_moved *m, bool counted)
 {
 	if (!m->any && !counted)

@@ -14,7 +14,7 @@ struct pair_calls {
 int pair_calls_load(const char *const path[2], struct err *err, struct pair_calls *ret);
 /* Steps of what was loaded: by stacks, where both have them; by the specification of both, where there is one (NULL)
  * and a path is found in it; else the calls alone. ret_said: what could not be decided, in words, or NULL; free it.
- * partial: is that much? */
+ * partial: is that much? 0, -errno with a sentence. */
 int pair_calls_steps(struct pair_calls *p, const struct spec *s, struct err *err, char **ret_said, bool *ret_partial);
 void pair_calls_release(struct pair_calls *p);
 

@@ -115,6 +115,8 @@ static int learn_difference(struct trace_noise *n, const struct trace_pair *p, c
 	return learn_call(n, p, d);
 }
 
+/* Notes where two runs of one program differ by chance. 1: something new, 0, -errno. Nothing is learnt of calls and
+ * functions. */
 static int learn_pair(struct trace_noise *n, const struct trace_pair *p)
 {
 	int new = 0, r = 0;
@@ -293,6 +295,7 @@ static void take_out_files(const struct trace_noise *n, struct trace_outputs *o)
 	free(out);
 }
 
+/* Only a place, where no decision differs, is by chance. */
 static bool is_order_noise(const struct trace_noise *n, const struct trace_pair *p, const struct difference *d)
 {
 	const struct call_site at = place_of(d);

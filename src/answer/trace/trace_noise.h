@@ -39,7 +39,8 @@ int trace_noise_learn(struct trace_noise *n, const struct answer_source *a, cons
                       const struct trace_set *y, struct err *err);
 /* A file that two of the runs made, and that differs. 0 or -ENOMEM. */
 int trace_noise_add_file(struct trace_noise *n, const char *name);
-/* The recorded run, and one that was made again: does it differ beyond what was learnt? Sets strayed. */
+/* The recorded run, and one that was made again: does it differ beyond what was learnt? Sets strayed. 0, -errno with a
+ * sentence. */
 int trace_noise_look_for_strays(struct trace_noise *n, const struct answer_source *a, const struct trace_set *recorded,
                                 const struct trace_set *again, struct err *err);
 /* Compares what has been compared once more, without the noise. 0 or -errno. n must outlive j. */

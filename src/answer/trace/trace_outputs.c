@@ -119,7 +119,8 @@ static int sum_files(struct store *s, store_id exec, uint64_t *ret)
 	return r < 0 ? r : 0;
 }
 
-/* Did it write to sockets or share memory? How many bytes that takes is a matter of timing. Pipes and files are not. */
+/* Did it write to sockets or share memory? How many bytes that takes is a matter of timing. Pipes and files are not. 0,
+ * -errno. */
 static int is_talking(struct store *s, store_id exec, bool *ret)
 {
 	struct edges e = {0};
@@ -235,6 +236,7 @@ static int list_libraries(struct store *s, const struct trace_side *side, struct
 
 /* ---- what they were given ---- */
 
+/* What a run is given, and does not do. */
 static bool is_given(enum diff_category c)
 {
 	return c == DIFF_inputs || c == DIFF_programs || c == DIFF_options || c == DIFF_configuration ||

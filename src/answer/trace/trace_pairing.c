@@ -126,6 +126,7 @@ static void pair_processes(struct pairing *p)
 
 /* ---- threads ---- */
 
+/* By the first function's name where both have one; else by the specification and the first place. */
 static bool begin_alike(const struct trace_file *a, const struct trace_file *b)
 {
 	const char *x = trace_first_name(a), *y = trace_first_name(b);

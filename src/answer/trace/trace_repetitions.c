@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* Only whether there is such a folder. */
 static bool has_traces(struct store *s, struct str ulid)
 {
 	struct buf path = {0};
@@ -35,6 +36,7 @@ static int read_command(struct store *s, store_id run, struct buf *ret, bool *re
 	return ret->failed ? -ENOMEM : 1;
 }
 
+/* What a run is given, and does not do. */
 static bool is_given(enum diff_category c)
 {
 	return c == DIFF_inputs || c == DIFF_programs || c == DIFF_build || c == DIFF_options || c == DIFF_configuration ||

@@ -310,6 +310,7 @@ static int in_final_order(const void *x, const void *y)
 	return by_creation(&a->info, &b->info);
 }
 
+/* NULL: the set has none of that id. */
 static const struct spec *spec_with(const struct trace_set *s, uint64_t id)
 {
 	for (size_t i = 0; i < s->n_specs; i++)

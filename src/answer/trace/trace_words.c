@@ -35,6 +35,7 @@ static bool trace_outputs_are_open(const struct trace_pair *p)
 	return o->known && o->given_differ && !p->calls && (o->n_open || !o->bytes_known || o->bytes > o->in_files);
 }
 
+/* Where nothing differs, and nothing is left open. */
 static bool is_alike(const struct trace_pair *p)
 {
 	return !trace_parts(p) && !p->outputs.differ && !trace_is_incomplete(p, 0) && !trace_is_incomplete(p, 1) &&

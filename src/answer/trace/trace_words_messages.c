@@ -19,6 +19,7 @@ static const struct message_words {
 #undef CALL
 };
 
+/* Of a kind that is not known: "message". */
 static const struct message_words *find_message_words(unsigned kind)
 {
 	static const struct message_words unknown = {0, true, "message", ""};

@@ -47,7 +47,8 @@ static int put_key(struct idmap *m, uint64_t key)
 
 /* ---- what is new ---- */
 
-/* Was a version that came from outside there before the first look, when a run that was over by then used it? */
+/* Was a version that came from outside there before the first look, when a run that was over by then used it? 1, 0,
+ * -errno. */
 static int was_there(const struct watch *w, store_id version)
 {
 	struct edges e = {0};
@@ -90,6 +91,7 @@ static int note_version(struct watch *w, store_id version, bool made)
 	return r == 0 && w->kind == EXPR_FILES && made ? idset_add(&w->news, version) : r;
 }
 
+/* 0, -errno. */
 static int note_edges(struct watch *w, const struct edges *e, bool made)
 {
 	int r = 0;
@@ -190,6 +192,7 @@ static int find_news(struct watch *w)
 
 /* ---- what the expression says ---- */
 
+/* Takes the set anew. sure: only what matches for certain. 0, -errno with a sentence. */
 static int evaluate(struct watch *w, bool sure, struct idset *ret)
 {
 	struct select_options o = {

@@ -158,7 +158,8 @@ int why_is_other_rank(struct store *s, store_id one, store_id other)
 	return r;
 }
 
-/* Does another rank of the job of the first maker take part? Then its rank tells something. */
+/* Does another rank of the job of the first maker take part? Then its rank tells something. Sets n->ranked. 0, -errno.
+ * */
 static int find_other_ranks(struct store *s, struct why *n)
 {
 	int r = 0;

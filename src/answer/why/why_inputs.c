@@ -82,6 +82,7 @@ static struct str argument_path(const struct arguments *a, uint32_t i)
 	return str_n(a->text.p + a->words.v[i].at, a->words.v[i].n);
 }
 
+/* VEC_NONE: none of that path. */
 static uint32_t find_argument(const struct arguments *a, struct str path)
 {
 	uint32_t hash = hash_fold(hash_str(path)), i;
@@ -477,7 +478,8 @@ static int came_with_run(struct store *s, store_id version)
 	return r < 0 ? r : found;
 }
 
-/* Is a stream an input by itself, because what wrote to it was not seen? Not those of the machine's own services. */
+/* Is a stream an input by itself, because what wrote to it was not seen? Not those of the machine's own services. 1, 0,
+ * -errno. */
 static int is_outside(const struct answer_source *a, store_id version)
 {
 	struct version_info v;

@@ -32,6 +32,7 @@ struct parts {
 	size_t n_queue;
 };
 
+/* A program's, where none other is known. 0, -errno. */
 static int class_of(const struct parts *p, uint32_t node, enum fold_class *ret)
 {
 	int r = fold_class(p->m->s, p->n->l.nodes[node].id, ret);

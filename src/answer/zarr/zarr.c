@@ -150,6 +150,7 @@ int zarr_node(struct zarr *z, struct str folder, uint32_t *ret)
 	return r < 0 ? r : *ret != ZARR_NO && z->nodes.v[*ret].meta.kind != ZARR_NONE;
 }
 
+/* Without the slash; empty: the path has none. */
 static struct str folder_of(struct str path)
 {
 	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
@@ -158,6 +159,7 @@ static struct str folder_of(struct str path)
 
 /* ---- files ---- */
 
+/* Of either version of the format. */
 static bool is_metadata_name(struct str base)
 {
 	return str_is(base, ".zarray") || str_is(base, "zarr.json") || str_is(base, ".zgroup") || str_is(base, ".zattrs") ||

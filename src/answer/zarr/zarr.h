@@ -14,7 +14,9 @@
 #define ZARR_NO UINT32_MAX
 
 struct zarr;
+/* 0, -ENOMEM. */
 int zarr_new(struct store *s, struct zarr **ret); /* 0 or -ENOMEM; s is used as long as it lives */
+
 void zarr_free(struct zarr *z);
 struct store *zarr_store(const struct zarr *z);
 

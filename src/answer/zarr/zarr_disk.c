@@ -71,6 +71,7 @@ struct arrays {
 	struct idmap at; /* node + 1 -> place */
 };
 
+/* *ret: the array's place in `to`, where it is added once. 0, -ENOMEM. */
 static int add_array(struct arrays *to, uint32_t node, size_t *ret)
 {
 	bool is_new;
@@ -83,6 +84,7 @@ static int add_array(struct arrays *to, uint32_t node, size_t *ret)
 	return 0;
 }
 
+/* Counts the chunks of arrays on disk. Beyond ZARR_FILES files are only counted, as left. 0, -errno. */
 static int look_at_entry(struct zarr *z, const FTSENT *e, size_t *seen, struct arrays *to)
 {
 	struct zarr_part p;

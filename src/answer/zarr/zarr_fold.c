@@ -53,6 +53,8 @@ static void find_above(struct fold *f)
 	memset(f->met, 0, (f->l->n_nodes + 1) * sizeof(*f->met));
 }
 
+/* Puts the version in the group of those of one array that the same executions made; the first that comes leads it. 0,
+ * -ENOMEM. */
 static int add_part(struct fold *f, uint32_t node, const struct zarr_part *p)
 {
 	bool is_new;

@@ -11,6 +11,7 @@ struct finding {
 	struct idmap chunks; /* node and chunk */
 };
 
+/* Counts version i for its array; it is shown only if it is the first. 0, -ENOMEM. */
 static int add_version(struct finding *f, uint32_t i, const struct zarr_part *p, struct zarr_list *l)
 {
 	bool is_new;

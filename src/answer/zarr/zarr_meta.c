@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <jansson.h>
 
+/* ret: room for ZARR_RANK_MAX. 0, -EINVAL: no list of so few whole numbers of at least `least`; ret may be changed. */
 static int read_numbers(const json_t *list, uint64_t least, unsigned *ret_n, uint64_t *ret)
 {
 	size_t n = json_array_size(list);
@@ -44,6 +45,7 @@ static int read_separator(const json_t *v, char given, struct zarr_meta *m)
 	return 0;
 }
 
+/* 0, -EINVAL: not both are lists of numbers, and equally long. */
 static int read_shape(const json_t *shape, const json_t *chunk, struct zarr_meta *m)
 {
 	unsigned n = 0;
@@ -53,6 +55,7 @@ static int read_shape(const json_t *shape, const json_t *chunk, struct zarr_meta
 	return r == 0 && n != m->rank ? -EINVAL : r;
 }
 
+/* Version 2 of the format. 0, -EINVAL. */
 static int read_second(const json_t *o, struct zarr_meta *m)
 {
 	if (json_integer_value(json_object_get(o, "zarr_format")) != 2)
@@ -66,6 +69,7 @@ static int read_second(const json_t *o, struct zarr_meta *m)
 	return r == 0 ? read_shape(shape, json_object_get(o, "chunks"), m) : r;
 }
 
+/* Version 3 of the format, with chunks in a regular grid. 0, -EINVAL, also of what it knows not. */
 static int read_third(const json_t *o, struct zarr_meta *m)
 {
 	const char *node = json_string_value(json_object_get(o, "node_type"));
