@@ -26,6 +26,7 @@ struct likeness {
 	struct buf program, program_of;
 };
 
+/* 1, 0, -ENOMEM. */
 static int runs_same_program(void *arg, const struct summary_info *m)
 {
 	struct likeness *l = arg;
@@ -135,6 +136,7 @@ static int compare_doubles(const void *pa, const void *pb)
 	return (a > b) - (a < b);
 }
 
+/* Sorts v. n is at least 1. */
 static double median_of(double *v, size_t n)
 {
 	qsort(v, n, sizeof(*v), compare_doubles);

@@ -178,6 +178,7 @@ struct order {
 	uint32_t was;
 };
 
+/* The least bytes of a group named "2GB-4GB"; -1 if the name is none. For sorting. */
 static int64_t parse_group_size(const char *text)
 {
 	int64_t v;

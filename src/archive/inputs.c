@@ -194,7 +194,7 @@ out:
 
 /* ---- of a command that is to come ---- */
 
-/* Was the file, as it is now, made by a run of the command? */
+/* Was the file, as it is now, made by a run of the command? 1, 0; 0, too, where that cannot be told. */
 static int is_result(struct store *s, const char *path, struct str command)
 {
 	struct err ignored = {0};

@@ -22,6 +22,7 @@ int request_by_name(const char *name)
 	return -1;
 }
 
+/* How many units v is, rounded up, 1 at least; 1e-9 above a whole number counts as that. */
 static uint64_t round_up_units(double v, double unit)
 {
 	double n = ceil(v / unit - 1e-9), most = 9e18 / unit;

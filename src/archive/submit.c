@@ -70,6 +70,7 @@ int submit_open(const char *home, struct store *s, const char *set, struct err *
 
 /* ---- one ---- */
 
+/* The tombstones are read at the first question. 1, 0, -errno with a sentence. */
 static int was_forgotten(struct submit *u, const char *run, struct err *err)
 {
 	int rc = u->looked ? 0 : forgotten_read(&u->forgotten, u->home, err);
@@ -77,6 +78,7 @@ static int was_forgotten(struct submit *u, const char *run, struct err *err)
 	return rc < 0 ? rc : forgotten_run(&u->forgotten, str_of(run));
 }
 
+/* 0, also without one; -errno with a sentence. */
 static int end_archive_session(struct submit *u, struct err *err)
 {
 	int rc = u->writer ? keep_end(u->writer, err) : 0;

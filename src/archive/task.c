@@ -44,6 +44,7 @@ int task_key_parse(struct str name, struct key *ret)
 
 /* ---- commands ---- */
 
+/* The whole path where nothing follows its last slash. */
 static struct str path_base_name(struct str path)
 {
 	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
@@ -163,6 +164,7 @@ static struct str task_pair(const struct strlist *pairs, const char *key)
 	return str_of("");
 }
 
+/* The value of the first of the keys, a list that NULL ends, which has one; empty: none. */
 static struct str first_of(const struct strlist *pairs, const char *const *keys)
 {
 	struct str s = str_of("");
@@ -181,6 +183,7 @@ static void put_args(const struct strlist *argv, struct buf *ret)
 	}
 }
 
+/* The number that the text begins with, or 0; no more than 31 bytes of it count. */
 static uint64_t parse_label_number(struct str s)
 {
 	char text[32] = "";

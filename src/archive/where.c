@@ -134,6 +134,7 @@ static bool is_key_char(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '-' || c == ':' || c == '.';
 }
 
+/* What stands next after blanks, without taking it; empty: no name. */
 static struct str peek_name(struct parser *p)
 {
 	skip_where_blanks(p);
@@ -143,6 +144,7 @@ static struct str peek_name(struct parser *p)
 	return str_n(p->p, n);
 }
 
+/* A keyword ends where a name does. */
 static bool accept_keyword(struct parser *p, const char *word)
 {
 	if (!str_is(peek_name(p), word))
