@@ -192,6 +192,7 @@ static void warn_of_line(const struct source *s, const char *line)
 		s->warn(s->arg, line);
 }
 
+/* Cuts blanks off both ends, in place. */
 static char *trim_blanks(char *p)
 {
 	while (isspace((unsigned char)*p))

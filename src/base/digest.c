@@ -168,6 +168,7 @@ static int sum_mapped(int fd, uint64_t size, struct digest_sum *s)
 	return rc;
 }
 
+/* From the beginning, piece by piece. 0, -errno, -ESTALE: it has become shorter. */
 static int sum_here(int fd, uint64_t size, struct digest_sum *s)
 {
 	size_t most = size < PIECE ? (size_t)size : PIECE;
@@ -209,6 +210,7 @@ static bool has_large_holes(int fd, const struct stat *st)
 	return holes > DIGEST_HOLES;
 }
 
+/* Of the first `size` bytes: large ones are mapped where that is possible. 0, -errno. */
 static int sum_fd(int fd, uint64_t size, struct digest *ret)
 {
 	struct digest_sum s;
@@ -294,12 +296,14 @@ static bool is_same_state(const struct entry *a, const struct entry *b)
 	return memcmp(a, b, offsetof(struct entry, digest)) == 0;
 }
 
+/* In bytes, of the bucket in the cache's file. */
 static uint64_t bucket_offset(const struct entry *e)
 {
 	uint64_t key[2] = {e->dev, e->ino};
 	return hash_bytes(key, sizeof(key)) % BUCKETS * sizeof(struct bucket);
 }
 
+/* The state: device, inode, size and times. */
 static bool find_cached_digest(struct digest_cache *c, const struct entry *want, struct digest *ret)
 {
 	struct bucket b;

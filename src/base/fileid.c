@@ -265,6 +265,7 @@ static struct fs_domain *domain_new(int dirfd, const char *path, uint64_t dev, c
 	return NULL;
 }
 
+/* NULL: none is known of the device. */
 static const struct fs_domain *find_domain_of_device(uint64_t dev)
 {
 	for (unsigned i = 0; i < ndomains; i++)

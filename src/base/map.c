@@ -45,6 +45,7 @@ void table_release(struct table *t)
 	*t = (struct table){0};
 }
 
+/* The slot of the key, or the free one where it belongs. The map has slots, one free at least. */
 static size_t map_find(const struct map *m, uint64_t key)
 {
 	size_t i = hash_mix(key, 0) & m->mask;

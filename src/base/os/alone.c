@@ -52,6 +52,7 @@ static FILE *entry_of(const char *database, const char *key, struct buf *line)
 	return line->n ? fmemopen(line->p, line->n, "r") : NULL;
 }
 
+/* NULL: none. Valid until the next call. key: a name or a number. */
 static struct passwd *user_of(const char *key)
 {
 	static struct buf line;
@@ -62,6 +63,7 @@ static struct passwd *user_of(const char *key)
 	return ret;
 }
 
+/* As user_of. */
 static struct group *group_of(const char *key)
 {
 	static struct buf line;

@@ -17,6 +17,7 @@ enum { KEY = 32, ULID_CHARS = 26, LINE = ULID_CHARS + 1 + 32 + 1 };
 
 /* ---- the hash ---- */
 
+/* Of 8 bytes, little-endian. */
 static uint64_t load64(const unsigned char *p)
 {
 	uint64_t v = 0;

@@ -9,6 +9,7 @@
 #define MFD_NOEXEC_SEAL 8u
 #endif
 
+/* The descriptor, closed at an exec; -errno. */
 static int memfile_create(const char *name, unsigned flags)
 {
 	int fd = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL | flags);

@@ -101,6 +101,7 @@ enum system_class system_path(struct str path, const char *extra)
 	return SYSTEM_NO;
 }
 
+/* h and all rules, in order. */
 static uint64_t hash_rules(uint64_t h, const struct rule *r, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
