@@ -235,6 +235,7 @@ static void *read_window(int dir, const struct entry *e, size_t *ret_n)
 	return p;
 }
 
+/* The number of the process's PID namespace, read once; 0: not known. */
 static uint64_t own_pidns(void)
 {
 	static uint64_t ns;
@@ -259,6 +260,7 @@ static bool is_writer_alive(int dir, const struct entry *e)
 	return there && head.pidns != own_pidns();
 }
 
+/* The bytes of the windows' files, each counted up to WINDOW_READ_MAX. */
 static uint64_t sum_window_bytes(int dir, const struct entry *e, size_t n)
 {
 	uint64_t sum = 0;

@@ -145,6 +145,7 @@ static ssize_t receive_answer(struct stacker *k, struct sup *s)
 	return -1;
 }
 
+/* Answers with n bytes of the thread's memory; with none if they cannot be read, or are more than a page. */
 static bool send_memory(struct stacker *k, pid_t tid, uint64_t at, size_t n)
 {
 	struct stack_question *q = (struct stack_question *)k->reply;
@@ -383,6 +384,7 @@ static int64_t emit_stack(struct stacker *k, struct emitted_stacks *s, const str
 
 /* ---- what is known already ---- */
 
+/* The set of WAYS stacks in which one that stands so is kept; NULL: no memory. */
 static struct known_stack *known_stacks_at(struct emitted_stacks *s, const struct stands *at)
 {
 	if (!s->known && !(s->known = calloc(SETS * WAYS, sizeof(*s->known))))

@@ -196,6 +196,7 @@ static void flush_call_trace_if_full(struct sup *s, struct thread *t)
 
 /* ---- threads ---- */
 
+/* Where the pointer to the thread is, or is to be put: *ret is NULL if it is not known. */
 static struct thread **traced_thread_slot(struct called *c, pid_t tid)
 {
 	struct thread **at = &c->threads[(unsigned)tid % CHAINS];

@@ -60,6 +60,7 @@ bool counted_all(struct sup *s, struct proc *p)
 	return c->proved;
 }
 
+/* Are counts the whole truth: did the process do nothing that way beside them? */
 static bool counted_none(struct sup *s, const struct access *a, unsigned way)
 {
 	const struct counted *c = a->proc->counted;
@@ -322,6 +323,7 @@ static void look_at_pipes(struct sup *s, struct proc *p, const struct trap *t)
 	}
 }
 
+/* When it starts or opens a file, as a single thread, and not after it went wrong twice. */
 static bool may_begin(const struct sup *s, const struct proc *p, const struct trap *t)
 {
 	return !p->counted && (is_open(t->call) || is_start(t)) && !t->compat && p->execn && !p->threads &&

@@ -76,6 +76,7 @@ static bool has_code(const struct proc *p, const struct counted *c, struct head 
 	       constants[0] == c->table + offsetof(struct counted_table, row);
 }
 
+/* Writes into the process's table whose it is, by PID. */
 static bool set_owner(const struct proc *p, const struct counted *c, const struct proc *owner)
 {
 	uint32_t number = (uint32_t)owner->pid;

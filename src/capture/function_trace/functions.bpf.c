@@ -75,6 +75,7 @@ static __always_inline void output_entry(void *record, __u64 size)
 struct range {
 	__u64 low, high;
 };
+/* The range of the area in which the stack lies. */
 static long found_stack(struct task_struct *task, struct vm_area_struct *vma, void *arg)
 {
 	struct range *s = arg;

@@ -34,6 +34,7 @@ struct functions {
 	void *arg;
 };
 
+/* Passes records of the full size on, and leaves shorter ones out. */
 static int pass_record(void *arg, void *data, size_t size)
 {
 	struct functions *x = arg;

@@ -52,6 +52,7 @@ static bool own_name(const char *symbol, char *ret, size_t size)
 	return true;
 }
 
+/* globs: names, or patterns, which do not match what starts a program. */
 static bool is_function_wanted(const char *name, char *const *globs, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

@@ -54,6 +54,7 @@ struct functions_writer *functions_writer_new(const struct found *found)
 	return w;
 }
 
+/* Where the pointer to the thread is, or is to be put: *ret is NULL if it is not known. */
 static struct thread **function_thread_slot(struct functions_writer *w, uint32_t tid)
 {
 	struct thread **at = &w->threads[tid % CHAINS];

@@ -84,6 +84,7 @@ bool h5_ask_object(struct h5_lib *l, hid_t id, unsigned long *ret_fileno, uint64
 	return r >= 0;
 }
 
+/* got: as HDF5 gives a name's length, negative if it failed. The length, cut to the room, with 0 behind it. */
 static size_t end_answer_text(ssize_t got, char *room, size_t n)
 {
 	size_t len = got <= 0 ? 0 : (size_t)got < n ? (size_t)got : n - 1;
@@ -215,6 +216,7 @@ static int ask_link_type(void *at, const char *name)
 	return get && get(p->loc, name, &u, 0) >= 0 ? u.type : -1;
 }
 
+/* The target of a symbolic link, cut to n. */
 static bool ask_link_value(void *at, const char *name, char *room, size_t n)
 {
 	const struct place *p = at;

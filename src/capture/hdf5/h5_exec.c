@@ -14,6 +14,7 @@ static long fail_missing(void)
 	return -1;
 }
 
+/* What is called if there is none fails by itself; never NULL. */
 static void *find_next_exec(void **real, const char *name)
 {
 	if (!*real) {

@@ -95,6 +95,7 @@ static struct h5_open *find_same_file(struct h5_state *s, const struct safe_stat
 	return NULL;
 }
 
+/* name: as it was opened; known: st is what it is. NULL: no memory left. */
 static struct h5_open *new_file(struct h5_state *s, const char *name, const struct safe_stat *st, bool known)
 {
 	struct h5_open *f = h5_state_room(s, sizeof(*f) + strlen(name) + 1);

@@ -16,6 +16,7 @@ static size_t hash_identifier(const struct h5_state *s, hid_t id)
 	return (size_t)((uint64_t)id * 0x9e3779b97f4a7c15u >> 20) & s->mask;
 }
 
+/* NULL: the id is not known. */
 static struct h5_obj *id_find(const struct h5_state *s, hid_t id)
 {
 	if (!s->ids)
@@ -142,6 +143,7 @@ static struct h5_obj *resolve_object(struct h5_lib *l, hid_t id, struct h5_open 
 	return o;
 }
 
+/* NULL: its name is not to be had, or longer than H5_NAME_MAX. */
 static struct h5_obj *resolve_attribute(struct h5_lib *l, hid_t id, struct h5_open *f, uint64_t addr)
 {
 	char path[H5_NAME_MAX + 1], attr[H5_NAME_MAX];

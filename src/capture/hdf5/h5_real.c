@@ -40,6 +40,7 @@ static bool is_hdf5_library(const char *file)
 	return strstr(file, "hdf5") && !strstr(file, "_hl") && !strstr(file, "stemma-hdf5");
 }
 
+/* NULL: no memory. Not freed. */
 static struct pair *pair_new(void)
 {
 	long at = raw6(SYS_mmap, 0, sizeof(struct pair), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -24,12 +24,14 @@ struct h5_names {
 	size_t n, mask;
 };
 
+/* Zeroed; NULL: no memory. */
 static struct h5_named *map_names(size_t n)
 {
 	void *p = mmap(NULL, n * sizeof(struct h5_named), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return p == MAP_FAILED ? NULL : p;
 }
 
+/* The slot of the object, or the free one where it belongs. */
 static struct h5_named *find_slot(const struct h5_names *t, uint64_t addr)
 {
 	size_t i = (size_t)(addr * 0x9e3779b97f4a7c15u >> 20) & t->mask;

@@ -167,6 +167,7 @@ bool sites_is_call(const unsigned char *code, size_t n, size_t at)
 	       c[5] == 0xf0 && c[6] == 0xff && c[7] == 0xff;
 }
 
+/* Nothing is decoded: what looks like one will do. */
 static bool has_call(const unsigned char *code, size_t n)
 {
 	/* A call instruction's target lies in the library: its displacement is small. */

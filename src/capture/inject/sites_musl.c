@@ -203,6 +203,7 @@ static bool mark_musl_clone(struct sites *s, const unsigned char *code, uint64_t
 	return true;
 }
 
+/* Also of the calls that only musl makes. NULL: none of that number. */
 static const struct wanted *wanted_by_number(int nr)
 {
 	static const struct wanted more[] = {{"", 2, SITE_OPEN, SITE_NONE, SITE_NONE, 0},

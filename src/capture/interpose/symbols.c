@@ -94,6 +94,8 @@ static void *resolve_ifunc(uintptr_t at)
 #endif
 }
 
+/* NULL if it is another symbol, not defined, not a function or object, or of a hidden version. Runs an ifunc's
+ * resolver. */
 static void *symbol_value_if_named(const struct tables *t, uint32_t i, const char *name)
 {
 	const ElfW(Sym) *s = &t->symbols[i];
@@ -137,6 +139,7 @@ static void *find_in(const struct tables *t, const char *name, uint32_t gnu)
 	return NULL;
 }
 
+/* Finds those that are not found yet. How many are still missing. */
 static size_t find_all(const struct tables *t, struct symbol *v, size_t n)
 {
 	size_t missing = 0;
@@ -168,6 +171,7 @@ __attribute__((constructor)) static void count_now(void)
 		count_first_objects();
 }
 
+/* NULL: not among the objects loaded at first. *ret_left: how many of those are left, from it on. */
 static const struct link_map *own_map(unsigned *ret_left)
 {
 	unsigned left = count_first_objects();
@@ -234,6 +238,7 @@ struct search {
 	struct object o;
 };
 
+/* Ends the search, by 1, at the object that s->at lies in; s->o is the last that was looked at. */
 static int has_address(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct search *s = arg;

@@ -33,6 +33,7 @@ static int refuse_with_reason(struct reason *r, int errnum, const char *text)
 	return -1;
 }
 
+/* Among the effective ones. */
 static bool has_capability(unsigned cap)
 {
 	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -53,6 +54,7 @@ int capture_yama(void)
 	return number_in("/proc/sys/kernel/yama/ptrace_scope");
 }
 
+/* Does another process trace this one? */
 static bool is_traced_itself(void)
 {
 	char text[2048], *at;
@@ -140,6 +142,7 @@ static int notify_trial(struct reason *r, bool *ret_outranked)
 	return ret;
 }
 
+/* False if the version is not known. */
 static bool kernel_before(int major, int minor)
 {
 	struct utsname un;
@@ -207,6 +210,7 @@ static int trace_works(struct reason *r, bool *ret_outranked)
 	return rc == -EFAULT ? 0 : refuse_with_reason(r, -rc, "seccomp filters");
 }
 
+/* 0; else -1 with the reason. */
 static int safe_works(struct reason *r, bool *ret_outranked)
 {
 	(void)ret_outranked;
@@ -214,6 +218,7 @@ static int safe_works(struct reason *r, bool *ret_outranked)
 	return safe_probe(&err) == 0 ? 0 : refuse_with_reason(r, 0, err.text);
 }
 
+/* 0; else -1 with the reason. */
 static int proc_works(struct reason *r, bool *ret_outranked)
 {
 	(void)ret_outranked;
@@ -352,6 +357,7 @@ static void take_row(struct search *s, const struct row *row, unsigned wanted, u
 	tell_less(s, row, wanted, got);
 }
 
+/* Is /proc of this PID namespace? */
 static bool has_own_proc(void)
 {
 	char self[24] = "";

@@ -77,6 +77,7 @@ static bool little_of_user(char *ret, size_t size)
 
 /* ---- control groups ---- */
 
+/* False: not there, or no number, such as "max". */
 static bool read_number_file(const char *folder, const char *file, unsigned long long *ret)
 {
 	char name[4096 + 64], text[64];

@@ -123,6 +123,7 @@ struct file {
 };
 static struct file files[FILES];
 
+/* NULL: the handle is not known. */
 static struct file *find_mpi_file(handle fh)
 {
 	size_t at = (fh >> 4) * 0x9e3779b97f4a7c15u % FILES;
@@ -202,6 +203,7 @@ static void note_mpi_opened(const char *name, handle comm, handle fh, int64_t t0
 	errno = e;
 }
 
+/* 0: n is not positive, or the type has no size. */
 static uint64_t datatype_bytes(handle type, int64_t n)
 {
 	int size = 0;

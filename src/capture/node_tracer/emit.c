@@ -147,6 +147,7 @@ static size_t read_proc_file(struct tracer *t, pid_t pid, enum helper_file file,
 	return n > 0 ? (size_t)n : 0;
 }
 
+/* What is not known stays so. */
 static bool read_proc_stat(struct tracer *t, pid_t pid, struct procfs *ret)
 {
 	char text[1024];
@@ -163,6 +164,7 @@ static bool is_still_running(struct tracer *t, pid_t pid, uint64_t start)
 	return read_proc_stat(t, pid, &p) && p.started / 10000000 == start / 10000000;
 }
 
+/* By the inode alone. */
 static bool runs_program(struct tracer *t, pid_t pid, uint64_t ino)
 {
 	char path[PATH_MAX];
@@ -586,6 +588,7 @@ static uint32_t status_id(const char *text, const char *word)
 	return p && sscanf(p + strlen(word), "%u %u", &real, &effective) == 2 ? effective : 0;
 }
 
+/* The number of the process's namespace that the link leads to; 0: not known. */
 static uint32_t namespace_of(struct tracer *t, pid_t pid, enum helper_link which)
 {
 	char to[PATH_MAX];

@@ -74,6 +74,7 @@ static struct dir *ways_of_dir(struct places *p, uint64_t key)
 	return &p->dirs[key % (DIRS / DIR_WAYS) * DIR_WAYS];
 }
 
+/* NULL: the key is not in its ways. */
 static struct dir *find_dir(struct places *p, uint64_t key)
 {
 	struct dir *d = ways_of_dir(p, key);
@@ -270,6 +271,7 @@ void places_remove(struct places *p, struct place *place)
 		}
 }
 
+/* Never 0. */
 static uint64_t hash_handle(const struct place *at, const struct handle *h)
 {
 	uint64_t k = hash_more(at->fsid ^ (uint64_t)h->type << 56, h->p, h->bytes);

@@ -246,6 +246,7 @@ static const struct fs_domain *domain_of(struct helper_domain *d)
 	return d->known ? fileid_domain_told(&told) : &unknown;
 }
 
+/* 0, or the -errno that the helper gave. */
 static int take_id(struct helper_id *id, struct fileid *ret)
 {
 	if (id->r < 0)

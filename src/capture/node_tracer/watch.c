@@ -233,6 +233,7 @@ static int compare_mounts_by_id(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
+/* all: sorted by id. NULL: none. */
 static struct mounted *mounted_find(struct mounted *all, size_t n, int id)
 {
 	struct mounted key = {.id = id};

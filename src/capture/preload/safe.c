@@ -46,6 +46,7 @@ static void *wait_for_bell(void *arg)
 	}
 }
 
+/* False only if it has surely ended. */
 static bool is_image_alive(uint32_t pid, uint32_t image, void *arg)
 {
 	/* A number of another pid namespace says nothing here. */
@@ -72,6 +73,7 @@ static size_t record_events_until(struct safe *f, int64_t since, int64_t until)
 	return n;
 }
 
+/* Which one, as *ret; it is not reaped. */
 static bool has_ended_child(siginfo_t *ret)
 {
 	ret->si_pid = 0;
@@ -97,6 +99,7 @@ static void reap_children(struct worker *w, struct safe *f, int64_t since)
 	}
 }
 
+/* No child at all, not even one that has ended and was not reaped. */
 static bool nobody_left(void)
 {
 	siginfo_t si;

@@ -176,6 +176,7 @@ static unsigned access_mode_of_flags(uint64_t flags)
 	       (acc == O_WRONLY || acc == O_RDWR ? ACCESS_WRITE : 0u);
 }
 
+/* As access_begin, of a process of which all closes are seen. */
 static struct access *begin_sproc_access(struct safe *f, struct sproc *p, struct file *file, unsigned mode,
                                          unsigned via, bool sure, unsigned api, int64_t time,
                                          const struct fingerprint *before)

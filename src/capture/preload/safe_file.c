@@ -222,6 +222,7 @@ static void sums_emit(struct safe *f, struct sproc *p, struct use *u, uint64_t s
 	}
 }
 
+/* Bytes that were read or written by calls, not through mappings. */
 static uint64_t sums_bytes(const struct use *u, bool write)
 {
 	uint64_t n = 0;
@@ -245,6 +246,7 @@ static void use_free(struct sproc *p, struct use *u)
 	free(u);
 }
 
+/* Which sides of a use are known whole: 1 reading, 2 writing, 3 both, 0 none. */
 static unsigned rate_known_sides(const struct done *d, uint64_t proved)
 {
 	unsigned known = 0;

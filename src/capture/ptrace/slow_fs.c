@@ -44,6 +44,7 @@ static int64_t slow_fs_clock_ns(void)
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
+/* For ever: what the tracer gives it, one at a time. */
 static void *run_slow_fs_thread(void *arg)
 {
 	struct slow_fs *a = arg;

@@ -112,6 +112,7 @@ struct build {
 	unsigned start[NR_MAX + 1], nranges; /* where each range of equal answers begins */
 };
 
+/* The place of the instruction; beyond b->max it is not put down, only counted. */
 static unsigned emit_filter(struct build *b, unsigned code, uint32_t k, unsigned jt, unsigned jf)
 {
 	if (b->n < b->max)

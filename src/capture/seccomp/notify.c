@@ -68,6 +68,7 @@ int notify_recv(int listener, struct notify_slot *slot, struct trap *ret)
 	return 0;
 }
 
+/* Frees the slot, whether that succeeded or not. 0, -errno. */
 static int send_notify_answer(int listener, struct notify_slot *slot, struct seccomp_notif_resp r)
 {
 	int rc = ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &r) < 0 ? -errno : 0;

@@ -123,6 +123,8 @@ void feature_add(struct sup *s, const struct feature *f);
 
 /* ---- for the supervisor ---- */
 
+/* Call that hook of each feature of the run that has it, in the order of the list. Of passes, busy and owns: is one of
+ * them true? */
 void feature_bar(struct sup *s, pid_t tid);
 void feature_unbar(struct sup *s);
 void feature_collect(struct sup *s, bool tick);

@@ -25,6 +25,7 @@ struct libraries {
 	size_t nloaders;
 };
 
+/* By the last 16 bits: it may be wrong about others. */
 static bool is_other(const struct libraries *libs, uint64_t ip)
 {
 	size_t n = libs->nothers < OTHERS ? libs->nothers : OTHERS;

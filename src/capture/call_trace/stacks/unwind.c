@@ -201,6 +201,7 @@ static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread)
 	return u->q->tid;
 }
 
+/* Only of the thread that is asked about. */
 static bool get_thread(Dwfl *dwfl, pid_t tid, void *arg, void **thread)
 {
 	(void)dwfl, (void)arg;

@@ -99,6 +99,7 @@ void vol_unhush(const struct vol_hush *q, bool failed);
 
 /* ---- noting (vol_note.c): all of them take NULL ---- */
 
+/* The object that v stands for, found anew after each change of epoch; NULL: none. */
 struct h5_obj *vol_obj(struct vol *v, hid_t dxpl);
 /* The object at a place, opened for as long as it takes to ask where the place is a name. */
 struct h5_obj *vol_at(struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl);

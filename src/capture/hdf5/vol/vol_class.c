@@ -269,6 +269,7 @@ static void *wrap_object(void *obj, H5I_type_t type, void *ctx)
 	return vol_wrap(H5(H5VLwrap_object)(obj, type, c->id, c->under), c->id, type);
 }
 
+/* Frees the wrapper, but not what it wrapped, which it gives. */
 static void *unwrap_object(void *p)
 {
 	struct vol *v = p;
@@ -496,6 +497,7 @@ EXPORT H5PL_type_t H5PLget_plugin_type(void)
 }
 
 EXPORT const void *H5PLget_plugin_info(void);
+/* What HDF5 asks a plugin for: the connector. NULL if the library that asks is not one that it can work with. */
 EXPORT const void *H5PLget_plugin_info(void)
 {
 	const void *caller = __builtin_return_address(0);

@@ -41,6 +41,7 @@ static size_t ask_name(const struct vol *v, hid_t dxpl, char *room, size_t n)
 	return len;
 }
 
+/* 0: it has none that fits into the room. */
 static size_t ask_attribute(const struct vol *v, hid_t dxpl, char *room, size_t n)
 {
 	size_t len = 0;
@@ -119,6 +120,7 @@ struct place {
 	hid_t dxpl;
 };
 
+/* args: filled with what it asks for. */
 static bool get_link(const struct place *p, const char *name, H5VL_link_get_args_t *args)
 {
 	H5VL_loc_params_t where = *p->where;
@@ -126,6 +128,7 @@ static bool get_link(const struct place *p, const char *name, H5VL_link_get_args
 	return H5(H5VLlink_get)(p->v->under, &where, p->v->id, args, p->dxpl, NULL) >= 0;
 }
 
+/* One of H5L_type_t; -1: there is no such link. */
 static int get_link_type(void *at, const char *name)
 {
 	H5L_info2_t info;
@@ -134,6 +137,7 @@ static int get_link_type(void *at, const char *name)
 	return get_link(at, name, &args) ? (int)info.type : -1;
 }
 
+/* The target of a symbolic link, cut to n. */
 static bool get_link_value(void *at, const char *name, char *room, size_t n)
 {
 	H5VL_link_get_args_t args = {.op_type = H5VL_LINK_GET_VAL, .args.get_val = {.buf_size = n, .buf = room}};

@@ -91,6 +91,7 @@ static long read_program_at(int fd, void *to, size_t n, uint64_t at)
 #define MACHINE EM_AARCH64
 #endif
 
+/* word: up to 64 bytes. */
 static bool has_substring(const char *s, const char *word)
 {
 	size_t n = text_len(word, 64);
@@ -276,12 +277,14 @@ static struct env env_look(char *const *v)
 
 extern char safe_region_var[];
 
+/* In bytes, for the array and the words that are changed in it. */
 static size_t env_room(const struct env *e)
 {
 	size_t n = (e->n + 4) * sizeof(char *) + sizeof(safe_library) + 128;
 	return n + (e->preload ? strlen(e->preload) : 0) + (e->asan ? strlen(e->asan) : 0);
 }
 
+/* With a 0 behind it, which is where it points to. */
 static char *append_text(char *p, const char *text, size_t n)
 {
 	memcpy(p, text, n);

@@ -235,6 +235,7 @@ EXPORT void *mmap64(void *at, size_t n, int prot, int flags, int fd, off64_t off
 }
 
 REAL_OF(shmat);
+/* A segment that was attached is told, by its id. */
 EXPORT void *shmat(int id, const void *at, int flags)
 {
 	void *r = REAL(shmat)(id, at, flags);

@@ -111,6 +111,7 @@ void stat_gen(int dirfd, const char *path, int flags, struct safe_stat *st)
 	st->flags |= SAFE_HAS_GEN;
 }
 
+/* In digits, with a 0 behind them, which is where it points to. */
 static char *append_number(char *p, unsigned n)
 {
 	char digits[12];
@@ -261,6 +262,7 @@ void entry_identify(struct safe_out *o, int fd, int dirfd, const char *given, st
 
 /* ---- entries ---- */
 
+/* Never 0, also when numbers begin anew. */
 static uint32_t new_oid(void)
 {
 	uint32_t oid = __atomic_add_fetch(&safe_self->next_oid, 1, __ATOMIC_RELAXED);

@@ -239,6 +239,7 @@ static struct str last_raw(const struct last_env *l, size_t i)
 	return str_n(l->raw.p + from, l->end[i].raw - from);
 }
 
+/* Of the last environment that was told of, words as they were told. */
 static struct str last_emitted_environment(const struct last_env *l, size_t i)
 {
 	size_t from = i ? l->end[i - 1].said : 0;

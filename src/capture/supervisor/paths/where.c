@@ -367,6 +367,7 @@ static bool is_far(int dirfd, char *path, bool follow)
 	}
 }
 
+/* As is_far; of a relative path from its folder on, which is opened for that. */
 static bool leads_far(const struct where *w, bool follow)
 {
 	char path[sizeof(w->path)], start[64];
@@ -450,6 +451,7 @@ struct search {
 	char inside[4096 * 2], here[4096 * 2];
 };
 
+/* Goes on to the last: the mount that the path lies on, as the process sees it, and the path within. */
 static bool see_theirs(const struct mount *m, void *arg)
 {
 	struct search *x = arg;
@@ -463,6 +465,7 @@ static bool see_theirs(const struct mount *m, void *arg)
 	return false;
 }
 
+/* Goes on to the last: where that mount lies for us, and the path here. */
 static bool see_ours(const struct mount *m, void *arg)
 {
 	struct search *x = arg;

@@ -58,6 +58,7 @@ void rings_gap(struct sup *s, struct proc *p, const char *text)
 
 /* ---- which ring ---- */
 
+/* NULL: none that the process itself has, for all its threads, at that descriptor. */
 static struct ring *find_own_ring(const struct sup *s, const struct proc *p, int fd)
 {
 	for (struct ring *r = s->rings ? s->rings->all : NULL; r; r = r->next)
@@ -100,6 +101,7 @@ static struct ring *find_new_ring(const struct sup *s, const struct proc *p, pid
 	return r;
 }
 
+/* NULL: none. */
 static struct ring *find_ring_by_id(const struct sup *s, uint64_t id)
 {
 	for (struct ring *r = s->rings ? s->rings->all : NULL; r; r = r->next)

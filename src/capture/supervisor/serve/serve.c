@@ -72,6 +72,7 @@ static void *run_server_thread(void *arg)
 	return NULL;
 }
 
+/* NULL: no memory. */
 static struct serving *serving_new(struct worker *w, struct notify_slot *slot)
 {
 	struct serving *s = calloc(1, sizeof(*s));

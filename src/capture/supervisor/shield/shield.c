@@ -33,6 +33,7 @@
 
 /* ---- tracees ---- */
 
+/* Where the pointer to the thread is, or is to be put: *ret is NULL if it is not traced. */
 static struct tracee **tracee_slot(struct shield *g, pid_t tid)
 {
 	struct tracee **at = &g->tracees[(unsigned)tid % CHAINS];

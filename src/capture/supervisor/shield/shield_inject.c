@@ -66,6 +66,7 @@ static bool rerun_interrupted_call(pid_t tid)
 	       shield_ptrace(PTRACE_POKEUSR, tid, 8 * RAX, -ERESTARTNOINTR) == 0;
 }
 
+/* Among the threads that were halted. */
 static bool is_halted(const struct halted *h, pid_t tid)
 {
 	for (size_t i = 0; i < h->n; i++)
