@@ -235,6 +235,7 @@ static const char *const no_link[] = {"-c",           "-S",           "-E",     
                                       "--precompile", "--preprocess", "-dc",      "-ptx", "-cubin", "-fatbin",
                                       "--compile",    "--assemble",   "-emit-ast"};
 
+/* s is an option, with something behind its dash. */
 static bool in(const char *s, const char *const *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -259,6 +260,7 @@ static bool is_ending_in(const char *ending, const char *const *v, size_t n)
 	return false;
 }
 
+/* Without the point; empty: none. */
 static const char *ending_of(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');

@@ -45,6 +45,7 @@ static void put_both(struct cache_dirs *d, const char *path)
 		append_cache_dir(d, real);
 }
 
+/* Never NULL; empty: not known. */
 static const char *home_of(void)
 {
 	const char *home = getenv("HOME");
@@ -128,6 +129,7 @@ static void read_config(const char *path, char (*value)[PATH_MAX])
 	free(text);
 }
 
+/* ccache's. */
 static bool is_config(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *own = getenv("CCACHE_CONFIGPATH"), *second = getenv("CCACHE_CONFIGPATH2");

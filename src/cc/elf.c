@@ -276,6 +276,7 @@ static int read_needed(const struct image *m, struct build *b)
 	return rc;
 }
 
+/* Empty: another machine. */
 static const char *machine_name(unsigned machine)
 {
 	switch (machine) {
@@ -320,6 +321,7 @@ static void read_package(const char *path, char ret[COMPILER_LINE])
 	snprintf(ret, COMPILER_LINE, "%.100s %.100s", line, version);
 }
 
+/* To be freed; NULL: no memory. */
 static char *join_lines(const struct lines *l)
 {
 	struct buf b = {0};

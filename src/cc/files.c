@@ -99,6 +99,7 @@ static bool in_args(const struct record *r, const char *path, const char *cwd)
 	return false;
 }
 
+/* One of the files of options that the command names as @FILE. */
 static bool is_response(const struct record *r, const char *path, const char *cwd)
 {
 	for (size_t i = 0; i < r->args->nfiles; i++) {
@@ -178,6 +179,7 @@ static bool is_of_kernel(const char *path)
 
 /* ---- the list ---- */
 
+/* NULL: no memory. */
 static struct build_file *append_build_input(struct files *f)
 {
 	struct build_files *l = &f->list;
@@ -468,6 +470,7 @@ static int take_output(struct collecting *g, const struct observed_file *x, bool
 
 /* ---- from the arguments, where nothing was seen ---- */
 
+/* To be freed; NULL: no memory. */
 static char *absolute_path(const struct collecting *g, const char *path)
 {
 	char *p = NULL;

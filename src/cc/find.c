@@ -28,6 +28,7 @@ static char *copy_str(struct str s)
 	return p;
 }
 
+/* NULL: no memory. */
 static struct build_file *append_loaded_file(struct build_files *l)
 {
 	if (!vec_has_room(l->v, l->n, l->room))
@@ -201,6 +202,7 @@ static void own_first(struct build_list *l, const char *path, const struct stat 
 		}
 }
 
+/* The list has it then. 0, -ENOMEM. */
 static int add_build(struct build_list *l, const struct build *b)
 {
 	if (!vec_has_room(l->v, l->n, l->room))
@@ -216,6 +218,7 @@ struct known {
 	const struct digest *digest;
 };
 
+/* By its note, or else by its build id and digest. */
 static bool is_build_of(const struct build *b, const struct known *k)
 {
 	return (k->nnote && b->nnote == k->nnote && memcmp(b->note, k->note, k->nnote) == 0) ||
@@ -335,6 +338,7 @@ int build_find(struct store *s, const char *path, struct err *err, struct build_
 
 /* ---- sources ---- */
 
+/* By a build: other roles are only read. */
 static bool is_made(unsigned role)
 {
 	return role == TERM_role_object || role == TERM_role_archive || role == TERM_role_library ||

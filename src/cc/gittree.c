@@ -100,6 +100,7 @@ struct cached_status {
 	struct look as;
 };
 
+/* ret_dir: the folder, ret: the file; both have room for n. False: too long. */
 static bool format_answer_path(const char *cache, const char *top, char *ret_dir, char *ret, size_t n)
 {
 	return snprintf(ret_dir, n, "%s/trees", cache) < (int)n &&

@@ -316,6 +316,7 @@ static int run_compiler(const char *path, char *const *argv, char *const *env, i
 	return rc < 0 ? rc : -failed;
 }
 
+/* -why, always, with a sentence. */
 static int report_cannot_run(struct err *err, const char *name, int why)
 {
 	if (why == ELOOP) {

@@ -49,6 +49,7 @@ static long missing_function(void)
 	return -1;
 }
 
+/* What is called if there is none fails by itself; never NULL. */
 static void *resolve_symbol(void **real, const char *name)
 {
 	if (!*real) {
@@ -270,6 +271,7 @@ static bool copy_own_path(void)
 	return true;
 }
 
+/* How many objects were ever loaded; ends the walk at the first. */
 static int count_loaded_objects(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	(void)size;
