@@ -123,6 +123,7 @@ static int parse(struct asking *x)
 
 /* ---- tables for people ---- */
 
+/* *ret_cut: how many bytes of the IRI it stands for. NULL: none. */
 static const char *short_prefix(struct str iri, size_t *ret_cut)
 {
 	for (size_t i = 0; i < sparql_record_n_prefixes; i++) {

@@ -102,6 +102,7 @@ static void print_unexamined(const struct spec *s, struct buf *b)
 	}
 }
 
+/* All are, without the option. */
 static bool is_asked_function(const struct opts_spec *o, const char *name)
 {
 	for (size_t i = 0; i < o->function.n; i++)

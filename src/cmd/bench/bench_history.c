@@ -35,6 +35,7 @@ static int compare_medians(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Sorts v. NAN of none. */
 static double median_in_place(double *v, size_t n)
 {
 	if (!n)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The value of the run's label, to be freed; NULL: it has none, or no memory. */
 static char *label_of(const struct run_info *run, const char *key)
 {
 	struct str label;

@@ -386,6 +386,7 @@ static void print_show_title(const struct bench_shown *x)
 	buf_release(&b);
 }
 
+/* How many of the runs did not end well. */
 static size_t failed(const struct bench_shown *x)
 {
 	size_t n = 0;
@@ -509,6 +510,7 @@ static int print_run_rows(const struct cmd *c, const struct bench_shown *x)
 
 /* ---- JSON ---- */
 
+/* null: nothing is known of it. */
 static json_t *element_json(const struct element *e)
 {
 	json_t *a = json_array();

@@ -153,6 +153,7 @@ static void fill_time_row(const struct bench *b, bool cpu, struct bench_row *r)
 	free(v);
 }
 
+/* How many of the runs had another status than 0. */
 static size_t failures(const struct bench *b)
 {
 	size_t failed = 0;

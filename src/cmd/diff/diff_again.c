@@ -177,6 +177,8 @@ int again_job_take_in(const struct again_job *j, int side, struct trace_set *set
 	return r < 0 ? report_err(&err, STATUS_SELF) : STATUS_OK;
 }
 
+/* Takes in the traces of one side: of a run that was run again the new ones, of a run that was traced only those that
+ * the other side has something to compare with. 0, or an exit status after a report. */
 static int take_in(struct again_job *j, int side)
 {
 	struct trace_set *set = &j->set[side];
@@ -211,6 +213,7 @@ static int take_in(struct again_job *j, int side)
 
 /* ---- the whole ---- */
 
+/* Why there is nothing to run again. The exit status. */
 static int report_empty_plan(const struct again_job *j)
 {
 	struct buf b = {0};
@@ -236,6 +239,7 @@ static int report_empty_plan(const struct again_job *j)
 	return STATUS_USAGE;
 }
 
+/* By --rerun, or by what the user answers; without a terminal no. */
 static bool agreed(const struct again_job *j)
 {
 	char answer[16];
@@ -278,6 +282,7 @@ int again_job_check(const struct again_job *j)
 	return check_owner(j);
 }
 
+/* An exit status; what cannot be done was reported. */
 static int plan_and_trace(struct again_job *j)
 {
 	struct err err = {0};

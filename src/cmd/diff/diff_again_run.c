@@ -123,6 +123,7 @@ int again_job_begin_round(struct again_job *j, int side, unsigned round)
 	return STATUS_OK;
 }
 
+/* Empties b. 0, -ENOMEM. */
 static int append_line_copy(char ***v, size_t *n, struct buf *b)
 {
 	char **more = realloc(*v, (*n + 1) * sizeof(**v));
@@ -139,6 +140,7 @@ static int append_line_copy(char ***v, size_t *n, struct buf *b)
 
 /* ---- running ---- */
 
+/* Puts the files that a step reads where it will look for them. An exit status; a failure was reported. */
 static int place_files(const struct again_job *j, int side, const struct again_step *t)
 {
 	const struct again_side *s = &j->ret->plan.side[side];
@@ -273,7 +275,8 @@ static const char *ending_word(uint64_t ended)
 	return ended == TERM_ending_signaled ? "signal" : "status";
 }
 
-/* Did it do again what it had done? */
+/* Notes for the reader, in words, where a step that was run again ended otherwise than in the run, or a file that it
+ * made there has another size or content now. 0, -errno. */
 static int look_back(struct again_job *j, int side, const struct again_step *t, int status)
 {
 	const struct again_side *s = &j->ret->plan.side[side];

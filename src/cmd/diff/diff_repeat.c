@@ -21,6 +21,7 @@ static bool is_of_one_mode(const struct trace_set *a, const struct trace_set *b)
 	return a->n && b->n && a->v[0].info.lazy == b->v[0].info.lazy && a->v[0].calls == b->v[0].calls;
 }
 
+/* From the repetitions that are recorded, of the mode of the first. An exit status; a failure was reported. */
 static int learn_recorded(struct cmd *c, const struct trace_comparison *j, struct trace_noise *ret)
 {
 	struct err err = {0};
@@ -152,6 +153,7 @@ static int learn_files(const struct again_job *j, unsigned first, unsigned round
 	return 0;
 }
 
+/* An exit status. */
 static int run_round(struct again_job *j, unsigned round)
 {
 	int status = again_job_begin_round(j, 0, round);
@@ -160,6 +162,7 @@ static int run_round(struct again_job *j, unsigned round)
 	return status;
 }
 
+/* Runs it once more and learns what differs from `base`. The folder of its work is removed. An exit status. */
 static int run_and_learn(struct again_job *j, unsigned round, const struct trace_set *base, unsigned base_round,
                          struct trace_noise *n)
 {
@@ -207,6 +210,7 @@ static int repeat_rounds(struct again_job *j, const struct trace_set *recorded, 
 	return status;
 }
 
+/* An exit status; what was learnt is dropped if it was stopped. */
 static int learn_by_running(struct cmd *c, const struct opts_diff *o, struct trace_comparison *k,
                             struct traced_again *again, struct trace_noise *n)
 {

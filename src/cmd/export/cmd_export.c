@@ -76,6 +76,7 @@ static int select_targets(struct cmd *c, const struct opts_export *o, struct sel
 	return status;
 }
 
+/* *ret: TIME_NONE if text is NULL. An exit status. */
 static int parse_when(struct cmd *c, const char *text, int64_t now, int64_t *ret)
 {
 	*ret = TIME_NONE;

@@ -25,6 +25,7 @@ struct forget {
 	bool old; /* some were forgotten before */
 };
 
+/* ret.p is the offset in w->text, until that is whole. */
 static struct str append_text_offset(struct forget *w, struct str s)
 {
 	size_t at = w->text.n;
@@ -37,6 +38,7 @@ static void resolve_text_offset(const struct forget *w, struct str *s)
 	*s = s->n ? str_n(w->text.p + (size_t)s->p, s->n) : str_of("");
 }
 
+/* 0, -ENOMEM; f's texts are still the caller's then. */
 static int append_forgotten_file(struct forget *w, struct keep_file f)
 {
 	if (!vec_has_room(w->files, w->n_files, w->cap_files))
@@ -45,6 +47,7 @@ static int append_forgotten_file(struct forget *w, struct keep_file f)
 	return 0;
 }
 
+/* 0, -ENOMEM. */
 static int add_word(struct forget *w, struct str s)
 {
 	if (!vec_has_room(w->words, w->n_words, w->cap_words))

@@ -166,6 +166,7 @@ struct roots {
 	size_t n;
 };
 
+/* An exit status; what is wrong was reported. */
 static int load_file_root(struct cmd *c, struct roots *ret)
 {
 	struct file_target t;

@@ -139,6 +139,7 @@ static bool is_array_certain(const struct made *m, size_t first)
 	return false;
 }
 
+/* With a ? if it is not certain. 0, -errno. */
 static int fmt_input(struct cmd *c, const struct made *m, size_t i, struct buf *b)
 {
 	const struct why *n = m->n;
@@ -418,7 +419,8 @@ static int explain_copy(struct cmd *c, const char *text, unsigned how, json_t *l
 	return r > 0 ? STATUS_OK : -1;
 }
 
-/* Of a version that nobody was seen making: is there one with its bytes that somebody made? As explain_equal. */
+/* Of a version that nobody was seen making: is there one with its bytes that somebody made? As explain_equal. Without
+ * question 0 of a version that was seen being made. */
 static int explain_by_content(struct cmd *c, const char *text, const struct file_target *t,
                               const struct version_info *v, unsigned how, struct buf *line, json_t **ret_json)
 {

@@ -100,7 +100,8 @@ static int describe_version(struct tree *t, store_id id)
 	return r;
 }
 
-/* First look: is one user on one host behind all? */
+/* First look: is one user on one host behind all? Sets one_user, the user and the host, and notes the gaps. 0, negative
+ * if that failed. */
 static int look_at_users(struct tree *t)
 {
 	const struct lineage *l = t->v->l;
@@ -196,6 +197,7 @@ static const char *node_name(struct tree *t, uint32_t node)
 	return t->failed ? "" : t->names.p + t->name_at[node];
 }
 
+/* Valid until the next is made; empty: that failed. */
 static const char *node_note(struct tree *t, uint32_t node)
 {
 	node_name(t, node);

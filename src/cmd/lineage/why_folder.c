@@ -17,6 +17,7 @@ bool why_is_folder(const char *text)
 	return stat(text, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* Nothing is printed of a version that is not known. 0, -errno. */
 static int fmt_group_input(struct cmd *c, const struct folder_group *g, size_t i, struct buf *b)
 {
 	struct version_info v;
@@ -38,6 +39,7 @@ static bool is_input_certain(const struct folder_group *g, const struct zarr_lis
 	return false;
 }
 
+/* The first INPUTS of them, and how many more. 0, -errno. */
 static int fmt_group_inputs(struct cmd *c, struct zarr *z, const struct folder_group *g, struct buf *b)
 {
 	struct zarr_list l;

@@ -45,7 +45,7 @@ static int put_version(const struct workflows *w, store_id version, struct buf *
 	return r;
 }
 
-/* ": used by A, ? B and 3 more", but not by the workflow that made it. */
+/* ": used by A, ? B and 3 more", but not by the workflow that made it. Negative if that failed. */
 static int put_users(const struct workflows *w, const struct workflow_shared *x, uint32_t but, struct buf *b)
 {
 	size_t shown = 0, more = 0;

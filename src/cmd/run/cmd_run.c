@@ -21,6 +21,7 @@ static int parse_choice(const char *value, const char *const words[], int *ret)
 	return value ? -1 : 0;
 }
 
+/* After how many stops of a call's place code is put there; 0: never. setting: off, always, or auto. */
 static unsigned inject_after(const char *setting)
 {
 	enum { STOPS = 100 }; /* as many cost what putting the code there does */

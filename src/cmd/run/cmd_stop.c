@@ -23,6 +23,7 @@ struct stop {
 	bool json;
 };
 
+/* "@" is any; else the end of its id, of RUN_SHORTEST letters at least, in either case. */
 static bool is_wanted_run(const struct stop *s, const char *run)
 {
 	size_t n = strlen(s->wanted), all = strlen(run);

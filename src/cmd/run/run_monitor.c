@@ -41,7 +41,7 @@ static char *resolve_output_path(const char *name)
 	return ret;
 }
 
-/* Can it be written? Found out before the command starts, without touching what is there. */
+/* Can it be written? Found out before the command starts, without touching what is there. 0, -errno with a sentence. */
 static int check_writable(const char *path, const char *given, struct err *err)
 {
 	struct stat st;

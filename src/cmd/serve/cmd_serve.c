@@ -68,6 +68,7 @@ static void print_address(void *arg, const char *address)
 	fflush(stdout);
 }
 
+/* 0 to 65535, in digits alone. */
 static bool read_port(const char *text, unsigned *ret)
 {
 	char *end;

@@ -16,6 +16,7 @@ enum { CERTIFICATE_MAX = 1 << 20, RETRY_S = 60 };
 
 /* ---- senders ---- */
 
+/* Prints the sender's token, which is kept nowhere else. A status, reported. */
 static int add_node(struct collecting *x)
 {
 	struct err err = {0};
@@ -40,6 +41,7 @@ static int add_node(struct collecting *x)
 	return STATUS_OK;
 }
 
+/* STATUS_NOTHING: there is none. A status, reported. */
 static int remove_node(struct collecting *x)
 {
 	struct err err = {0};
@@ -65,6 +67,7 @@ static void tell_batch(void *arg, const char *sender, const struct collected *r)
 	buf_release(&why);
 }
 
+/* One look at the folder, with x->lock. With --watch the same failure is reported once. A status. */
 static int collect_folder(struct collecting *x)
 {
 	struct err err = {0};
@@ -77,6 +80,7 @@ static int collect_folder(struct collecting *x)
 	return rc < 0 ? STATUS_SELF : STATUS_OK;
 }
 
+/* For the HTTP server, in any thread: is it the token of a sender? The list is read anew each time. */
 static bool admit(void *arg, const char *token)
 {
 	struct collecting *x = arg;
@@ -137,6 +141,7 @@ static void answer(void *arg, const char *path, const char *token, const void *b
 	pthread_mutex_unlock(&x->lock);
 }
 
+/* STATUS_OK, or STATUS_SELF, reported. */
 static int read_pem(const char *path, struct buf *ret)
 {
 	struct err err = {0};
@@ -147,6 +152,7 @@ static int read_pem(const char *path, struct buf *ret)
 	return report_err(&err, STATUS_SELF);
 }
 
+/* Until a signal ends it. A status, reported. */
 static int serve(struct collecting *x)
 {
 	struct buf certificate = {0}, key = {0};
@@ -178,6 +184,7 @@ static int serve(struct collecting *x)
 	return status;
 }
 
+/* A status, reported; with --watch STATUS_OK whatever failed meanwhile. */
 static int collect(struct collecting *x)
 {
 	site_wait_begin();
@@ -192,6 +199,7 @@ static int collect(struct collecting *x)
 	return x->o->watch ? STATUS_OK : status;
 }
 
+/* What cannot be meant, and the figures. A status, reported. */
 static int check_options(struct collecting *x)
 {
 	const struct opts_collect *o = x->o;
@@ -216,6 +224,7 @@ static int check_options(struct collecting *x)
 	return status != STATUS_OK ? status : site_size(x->c, "--floor", o->floor, &x->floor);
 }
 
+/* A status, reported. */
 static int open_and_collect(struct collecting *x)
 {
 	struct err err = {0};

@@ -175,6 +175,7 @@ static int open_and_ship(struct shipping *x)
 	return status != STATUS_OK ? status : s != STATUS_OK ? s : x->refused ? STATUS_NOTHING : STATUS_OK;
 }
 
+/* Never NULL: what is neither a folder nor NATS's is HTTP's. */
 static const struct ship_carrier *carrier_to(const char *to)
 {
 	static const struct ship_carrier *const all[] = {&ship_by_folder, &ship_by_nats, &ship_by_http};

@@ -12,6 +12,7 @@
 
 enum { LOOK_MS = 500, SECRET = 512, REPLICAS_MAX = 5 };
 
+/* NULL: no sender of that name, or the list cannot be read, which was reported. Reads the list anew. */
 static const struct collector_sender *sender_named(struct collecting *x, const char *name)
 {
 	struct err err = {0};
@@ -53,6 +54,7 @@ static int take_messages(struct collecting *x, struct broker *b, struct err *err
 	}
 }
 
+/* Of --from and its options. secret: filled, and pointed to by *at, only with a token. An exit status. */
 static int read_options(struct collecting *x, struct broker_at *at, char secret[SECRET], unsigned *replicas)
 {
 	const struct opts_collect *o = x->o;

@@ -43,6 +43,7 @@ static int folder_answer(struct shipping *x, struct err *err)
 	return 0;
 }
 
+/* 1: nothing waits for an answer, 0: something does, negative with a sentence. */
 static int resume_in_folder(struct shipping *x, struct err *err)
 {
 	if (!shipper_pending(x->s)[0])
@@ -51,6 +52,7 @@ static int resume_in_folder(struct shipping *x, struct err *err)
 	return rc == 0 && !shipper_pending(x->s)[0] ? 1 : rc;
 }
 
+/* As folder_answer; frames and wait_s are not used. */
 static int send_by_folder(struct shipping *x, struct str batch, uint64_t frames, unsigned *wait_s, struct err *err)
 {
 	char name[DROP_NAME];

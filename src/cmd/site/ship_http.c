@@ -29,6 +29,7 @@ static void close_http(struct shipping *x)
 	x->state = NULL;
 }
 
+/* An exit status; what is wrong was reported. */
 static int open_http(struct shipping *x)
 {
 	const char *to = x->o->to;
@@ -45,6 +46,7 @@ static int open_http(struct shipping *x)
 	return status;
 }
 
+/* 0: not now, try again after *wait_s; else as ship_take_answer, or -errno with a sentence. */
 static int send_by_http(struct shipping *x, struct str batch, uint64_t frames, unsigned *wait_s, struct err *err)
 {
 	const struct by_http *h = x->state;

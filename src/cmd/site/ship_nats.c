@@ -46,6 +46,7 @@ static void close_nats(struct shipping *x)
 	x->state = NULL;
 }
 
+/* An exit status; what is wrong was reported. */
 static int open_nats(struct shipping *x)
 {
 	struct by_nats *n = x->state = calloc(1, sizeof(*n));
@@ -231,6 +232,7 @@ static int cut_batch(struct by_nats *n, struct str batch, struct err *err, struc
 	return batch.n ? err_set(err, EMSGSIZE, "the broker takes messages of %zu bytes only", room) : 0;
 }
 
+/* 0, also if it was connected; -errno with a sentence. */
 static int connect_nats(struct shipping *x, struct err *err)
 {
 	struct by_nats *n = x->state;
@@ -252,6 +254,7 @@ static int tell_error(struct shipping *x, unsigned *wait_s, struct err *err)
 	return n->unknown ? -EACCES : 0;
 }
 
+/* In messages of a frame or more. 0: not now, try again; 1 as take_answers; -errno with a sentence. */
 static int send_by_nats(struct shipping *x, struct str batch, uint64_t frames, unsigned *wait_s, struct err *err)
 {
 	struct by_nats *n = x->state;

@@ -25,6 +25,7 @@ struct table_of {
 
 /* ---- columns: the settings, then the metrics, by name ---- */
 
+/* All are, without operands. */
 static bool is_wanted_column(const struct table_of *w, struct str name)
 {
 	for (int i = 0; i < w->c->n_operands; i++)
@@ -50,6 +51,7 @@ static int column_cmp(const void *pa, const void *pb)
 	return a->metric != b->metric ? a->metric - b->metric : str_cmp(a->name, b->name);
 }
 
+/* Sorts v and takes out what is there twice. How many are left. */
 static size_t each_once(struct column *v, size_t n)
 {
 	size_t to = 0;

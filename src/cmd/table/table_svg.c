@@ -70,6 +70,7 @@ static struct axis axis_of(double lo, double hi)
 	return a;
 }
 
+/* Of v in [a->from, a->to], as from..to; what lies outside is put at the end. */
 static double axis_position(const struct axis *a, double v, double from, double to)
 {
 	double at = (v - a->from) / (a->to - a->from);

@@ -100,6 +100,7 @@ static const char *first_misuse(const struct misuse *rules, size_t n)
 	return NULL;
 }
 
+/* NULL: the options go together; else what is wrong. */
 static const char *claim_misuse(const struct opts_trust *o)
 {
 	const struct misuse rules[] = {

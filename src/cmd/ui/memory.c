@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* p; notes it if there was no memory. */
 static void *got(void *p)
 {
 	if (!p)

@@ -36,6 +36,7 @@ static bool pager_words(char *text, char *argv[WORDS + 1])
 	return n && strcmp(argv[0], "cat") != 0;
 }
 
+/* The user's pager, to be freed; NULL: no memory. It may be empty. */
 static char *pager_text(void)
 {
 	const char *pager = getenv("STEMMA_PAGER");
