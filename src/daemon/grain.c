@@ -165,6 +165,7 @@ void grain_tick(struct grain *g)
 
 /* ---- asking ---- */
 
+/* Of the same job, user or node; of jobs the owner counts only where there is one. */
 static bool is_same_request(const struct request *a, const struct request *b)
 {
 	return a->what == b->what && a->any_user == b->any_user &&

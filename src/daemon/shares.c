@@ -175,6 +175,7 @@ static uint64_t index_of_user(const char *base, uint32_t uid, bool remove)
 	return index_files(home, remove);
 }
 
+/* The bytes of the index's files of all users' record, which are removed if so told. */
 static uint64_t index_of_all(const char *base, bool remove)
 {
 	char home[4096 + 64];
@@ -184,6 +185,7 @@ static uint64_t index_of_all(const char *base, bool remove)
 
 /* ---- accounts ---- */
 
+/* NULL: no memory. Valid until the next is added. */
 static struct shares_account *find_or_add_shares(struct shares *s, uint32_t id)
 {
 	for (size_t i = 0; i < s->n; i++)

@@ -126,6 +126,7 @@ static int read_settings(struct stemmad *d, bool again, struct err *err)
 
 /* ---- the world ---- */
 
+/* As logs_add. */
 static uint64_t add_to_log(void *arg, uint32_t uid, const struct event *ev)
 {
 	struct stemmad *d = arg;
