@@ -167,6 +167,7 @@ struct str event_plain_id(struct str id)
 	return plain ? id : str_of(EVENT_NO_RUN);
 }
 
+/* A ULID, plain; moves *p on. */
 static bool get_id(const unsigned char **p, const unsigned char *end, int64_t now, struct str *ret)
 {
 	if (!get_str(p, end, now, ret))
