@@ -32,6 +32,7 @@ static void crate_free(struct crate *c)
 	free(c);
 }
 
+/* Always -ENOTSUP, with a sentence. */
 static int no_zip(struct crate *c, struct err *err, const char *why)
 {
 	err_set(err, 0, "cannot make '%s': %s", c->path, why);
@@ -166,6 +167,7 @@ static int zip_open(struct crate *c, struct err *err)
 	return no_zip(c, err, "built without libarchive");
 }
 
+/* Always -ENOTSUP: there is no zip in this build. */
 static int zip_put(struct crate *c, const char *name, int fd, uint64_t size, struct err *err)
 {
 	(void)name;

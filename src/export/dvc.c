@@ -190,7 +190,7 @@ static void stage_files_release(struct files *f)
 	texts_set_release(&f->odd);
 }
 
-/* Did the stage make the version itself? */
+/* Did the stage make the version itself? 1, 0, -errno. */
 static int made_inside(struct stages *t, size_t stage, store_id version)
 {
 	int r = store_gens(t->s, version, &t->gens);

@@ -103,6 +103,7 @@ static bool is_named_in_argv(const struct strlist *argv, struct str path)
 	return false;
 }
 
+/* By its path it is not one of the machine's own programs, or the command names it. */
 static bool is_work(const struct statement *t, const struct strlist *argv, struct str path)
 {
 	const struct lineage_options *o = &prov_selection(t->p)->lineage;

@@ -41,6 +41,7 @@ static void write_uuid(struct out *o, const unsigned char b[16])
 	}
 }
 
+/* 0 of what is none of the set. */
 static unsigned digit_in_set(const char *set, char c)
 {
 	const char *at = c ? strchr(set, c) : NULL;
