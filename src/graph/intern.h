@@ -37,6 +37,7 @@ struct paths {
 	size_t last_n;
 };
 
+/* The number of the word, the same each time; VEC_NONE: no memory. Word 0 is the empty one. */
 uint32_t intern_add(struct interner *w, struct str s);
 /* VEC_NONE where it was never added. */
 uint32_t intern_find(const struct interner *w, struct str s);
