@@ -62,6 +62,7 @@ static bool strings_agree(const struct doc *d, uint32_t *have, uint32_t more)
 	return is_blank_node(d, more);
 }
 
+/* What is not known agrees; *have takes what the other knows. */
 static bool time_agrees(int64_t *have, int64_t more)
 {
 	if (*have == TIME_NONE)
@@ -69,6 +70,7 @@ static bool time_agrees(int64_t *have, int64_t more)
 	return more == TIME_NONE || *have == more;
 }
 
+/* What one of them does not tell is taken from the other, into o. */
 static bool statements_agree(const struct doc *d, struct one *o, const struct doc_statement *st)
 {
 	bool same = strings_agree(d, &o->id, st->id) && time_agrees(&o->start, st->start) && time_agrees(&o->end, st->end);

@@ -136,6 +136,7 @@ static bool is_day(int year, int month, int day)
 	return month >= 1 && month <= 12 && day >= 1 && day <= length[month - 1] + (month == 2 && leap);
 }
 
+/* 24:00:00 is one; leap seconds are not. */
 static bool is_time_of_day(int hour, int minute, int second)
 {
 	if (hour < 0 || hour > 24 || minute < 0 || minute > 59 || second < 0 || second > 59)

@@ -35,6 +35,7 @@ struct taker {
 	bool failed;
 };
 
+/* The number of the IRI in stemma's own namespace; 0 of the empty name, and if t failed. */
 static uint32_t intern_local_name(struct taker *t, struct str local)
 {
 	if (!local.n)

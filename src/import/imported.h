@@ -188,8 +188,13 @@ int imported_take_program(struct imported *t, uint32_t at);
 /* Those of forgotten runs are left out. 0, or as imported_wrong and imported_oom. */
 int imported_take_activity(struct imported *t, uint32_t at);
 
+/* The activity of that word, made as a foreign one where it is none yet. VEC_NONE: no memory. */
 uint32_t imported_activity_of(struct imported *t, uint32_t word); /* VEC_NONE without memory; so the others */
+/* The activity that stands for one of another program's document, named by its IRI, as a process of its own. VEC_NONE:
+ * no memory. */
 uint32_t imported_foreign(struct imported *t, uint32_t word, struct str iri);
+
+/* The version of that word, made as a foreign one where it is none yet. VEC_NONE: no memory. */
 uint32_t imported_version_of(struct imported *t, uint32_t word);
 /* By identity, of absent ones by path; made where it is new. VEC_NONE: no memory. */
 uint32_t imported_find_file(struct imported *t, const struct imported_file *like);

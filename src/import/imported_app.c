@@ -140,6 +140,7 @@ static bool parse_iri_count(const struct imported *t, const struct doc_statement
 	return !*end;
 }
 
+/* NAN: the text is no number, or longer than 63 bytes. */
 static double real_of(struct str s)
 {
 	char text[64], *end;

@@ -105,6 +105,7 @@ bool imported_regular(const struct imported *t, uint32_t version)
 	return gkind_has_versions(t->files.v[t->versions.v[version].file].kind);
 }
 
+/* VEC_NONE: no memory, or file is that already. */
 static uint32_t append_version(struct imported *t, uint32_t word, uint32_t file)
 {
 	struct imported_version *v = file == VEC_NONE ? NULL : vec_add(&t->versions);
@@ -115,6 +116,8 @@ static uint32_t append_version(struct imported *t, uint32_t word, uint32_t file)
 	return (uint32_t)(t->versions.n - 1);
 }
 
+/* A version that another program's document has: of a file of its own, at the path, or named by the IRI where that is
+ * empty. VEC_NONE: no memory. */
 static uint32_t foreign_version(struct imported *t, uint32_t word, struct str path)
 {
 	struct str iri = doc_str(t->d, word);

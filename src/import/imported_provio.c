@@ -31,6 +31,7 @@ static bool map_set_once(struct map *m, uint32_t key, uint32_t value)
 	return map_get(m, key) != VEC_NONE || map_set(m, key, value);
 }
 
+/* NULL: the document has no such element. */
 static const struct doc_statement *find_element(const struct imported *t, uint32_t word)
 {
 	uint32_t at = map_get(&t->io.thing, word);
@@ -204,6 +205,7 @@ static struct str after_last_char(struct str s, char c)
 	return s;
 }
 
+/* What follows "//" in s, without slashes before it: the path of an object in its file. Without "//" all of s. */
 static struct str path_inside_file(struct str s)
 {
 	const char *at = memmem(s.p, s.n, "//", 2);
@@ -373,6 +375,7 @@ static uint32_t find_or_add_access(struct imported *t, uint32_t activity, uint32
 	return (uint32_t)(t->accesses.n - 1);
 }
 
+/* The activity of that word, made as a foreign one with its label where it is none yet. VEC_NONE: no memory. */
 static uint32_t find_program_activity(struct imported *t, uint32_t word)
 {
 	uint32_t i = map_get(&t->activity, word);

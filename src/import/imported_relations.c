@@ -210,6 +210,7 @@ static bool has_pair(const struct pair_set *s, uint32_t a, uint32_t b)
 	return false;
 }
 
+/* False: no memory. */
 static bool add_pair(struct pair_set *s, uint32_t a, uint32_t b)
 {
 	uint64_t key = (uint64_t)a << 32 | b, *slot = vec_add(&s->v);

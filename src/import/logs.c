@@ -76,6 +76,7 @@ static int append_source_segment(void *arg, const char *path)
 
 /* ---- reading ---- */
 
+/* NULL: no memory. Valid until the next is added. */
 static struct session *find_or_add_session(struct import *x, uint64_t number)
 {
 	uint32_t i = map_get(&x->numbers, number);

@@ -48,6 +48,7 @@ int json_report_full(struct json_reader *r)
 
 /* ---- names ---- */
 
+/* prefix: n bytes. Scopes from the innermost; prov and xsd need not be declared. NULL: it is not declared. */
 static const char *find_json_namespace(const struct json_scope *s, const char *prefix, size_t n)
 {
 	for (; s; s = s->outer) {

@@ -189,6 +189,7 @@ static int keep_direct(struct jsonld *l, void *arg, json_t *v)
 	return 0;
 }
 
+/* DOC_ARGS: the kind has none of that role. */
 static unsigned find_argument(enum doc_kind kind, const char *key)
 {
 	unsigned i = 0;

@@ -99,6 +99,7 @@ static bool accept_mark(struct provn *n, char c)
 	return true;
 }
 
+/* 0, -EBADMSG with a sentence. */
 static int expect_mark(struct provn *n, char c)
 {
 	char what[16];
@@ -143,6 +144,7 @@ static uint64_t prefix_key(uint32_t bundle, struct str name)
 	return hash_mix(hash_str(name), bundle);
 }
 
+/* NULL: the bundle does not declare it. */
 static const struct provn_prefix *find_provn_prefix(const struct provn *n, uint32_t bundle, struct str name)
 {
 	uint32_t i = map_get(&n->by_name, prefix_key(bundle, name));
@@ -219,6 +221,7 @@ static int declare_prefix(struct provn *n, bool is_default)
 	return 0;
 }
 
+/* Prefixes, until something else comes. 0, -errno with a sentence. */
 static int read_declarations(struct provn *n)
 {
 	int rc = 0;

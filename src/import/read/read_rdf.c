@@ -94,6 +94,7 @@ static enum doc_kind find_prov_class_kind(struct str iri, bool *ret_base)
 
 /* ---- statements ---- */
 
+/* Always -EBADMSG, with the line. */
 static int report_bad_triple(struct rdf_reader *r, const struct triple *t, const char *what)
 {
 	struct str p = doc_str(r->d, t->p), o = doc_str(r->d, t->o);

@@ -67,6 +67,7 @@ static SerdStatus set_rdf_base(void *arg, const SerdNode *uri)
 	return serd_env_set_base_uri(((struct rdf_reader *)arg)->env, uri);
 }
 
+/* NULL: it is not declared. */
 static struct prefix *find_prefix(struct rdf_reader *r, struct str name)
 {
 	uint32_t i = map_get(&r->prefix, hash_str(name));
@@ -203,6 +204,7 @@ static SerdStatus append_triple(void *arg, SerdStatementFlags flags, const SerdN
 	return r->failed ? SERD_ERR_INTERNAL : SERD_SUCCESS;
 }
 
+/* NULL: no memory. */
 static SerdReader *reader_new(struct rdf_reader *r)
 {
 	SerdReader *reader = serd_reader_new(SERD_TURTLE, r, NULL, set_rdf_base, set_prefix, append_triple, NULL);

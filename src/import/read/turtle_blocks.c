@@ -40,12 +40,14 @@ static const char *skip_long_string(const char *p, const char *end)
 	return end;
 }
 
+/* Behind the string that begins at p with its quote, or the end. */
 static const char *skip_string(const char *p, const char *end)
 {
 	bool is_long = end - p >= 3 && p[1] == *p && p[2] == *p;
 	return is_long ? skip_long_string(p, end) : skip_short_string(p, end);
 }
 
+/* The end of its line, or of the text. */
 static const char *skip_comment(const char *p, const char *end)
 {
 	const char *newline = memchr(p, '\n', (size_t)(end - p));
@@ -76,6 +78,7 @@ static bool begins_block(char c, bool ended)
 	return memchr("<\"@[_:", c, 6) || (ended && isalpha((unsigned char)c));
 }
 
+/* How many line ends there are in [p, end). */
 static uint32_t count_lines(const char *p, const char *end)
 {
 	uint32_t n = 0;
