@@ -83,6 +83,7 @@ struct needed {
 	int rc;
 };
 
+/* 0, -ENOMEM. */
 static int append_needed_build(struct needed *w, store_id build)
 {
 	if (!vec_has_room(w->todo, w->n, w->room))

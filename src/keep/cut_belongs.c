@@ -39,6 +39,7 @@ static bool is_forgotten(struct cut *c, const struct event *ev)
 	return false;
 }
 
+/* The tombstone of the run of a process, of the session's own run where it is not known; VEC_NONE: it is kept. */
 static uint32_t tombstone_of_proc(const struct cut *c, uint64_t proc)
 {
 	uint32_t v = proc ? map_get(&c->procs, proc) : VEC_NONE;
@@ -75,6 +76,7 @@ static uint32_t tombstone_of_files(const struct cut *c)
 	return (uint32_t)c->o->n_runs;
 }
 
+/* Sessions stay; c->own becomes the tombstone of the run that it belongs to. */
 static struct place find_for_session(struct cut *c, const struct event *ev)
 {
 	if (ev->kind == EVENT_session)
@@ -82,6 +84,7 @@ static struct place find_for_session(struct cut *c, const struct event *ev)
 	return (struct place){VEC_NONE, true, 0};
 }
 
+/* Domains stay; the name is kept in mind, for the files in them. */
 static struct place find_for_domain(struct cut *c, const struct event *ev)
 {
 	return (struct place){VEC_NONE, true, keep_domain_name(c, ev)};
@@ -105,12 +108,15 @@ static struct place find_for_file(struct cut *c, const struct event *ev)
 	return (struct place){tombstone_of_files(c), false, map_set(&c->files, ev->file.num, 1) ? 0 : cut_no_memory(c)};
 }
 
+/* States of files stay, but of those that are forgotten. */
 static struct place find_for_state(struct cut *c, const struct event *ev)
 {
 	bool gone = cut_map_has(&c->files, ev->state.file);
 	return (struct place){gone ? tombstone_of_files(c) : VEC_NONE, !gone, 0};
 }
 
+/* A process begins with its parent's run, or the session's own. On the first pass one that another run needs later is
+ * not hidden. */
 static struct place find_for_process(struct cut *c, const struct event *ev)
 {
 	uint32_t g = ev->process.parent ? tombstone_of_proc(c, ev->process.parent) : c->own;
@@ -122,6 +128,7 @@ static struct place find_for_process(struct cut *c, const struct event *ev)
 	return (struct place){g, false, rc};
 }
 
+/* From here on the process belongs to the run that is named, if one is. */
 static struct place find_for_exec(struct cut *c, const struct event *ev)
 {
 	int rc = ev->exec.run.n ? set_proc(c, ev->proc, cut_tombstone_of(c, ev->exec.run)) : 0;
@@ -135,6 +142,7 @@ static struct place find_for_exit(struct cut *c, const struct event *ev)
 	return (struct place){.tombstone = hidden ? tombstone_of_proc(c, ev->proc) : VEC_NONE};
 }
 
+/* A file that is forgotten takes its accesses along; else they go with their process. What goes is kept in mind. */
 static struct place find_for_access(struct cut *c, const struct event *ev)
 {
 	uint32_t g = cut_map_has(&c->files, ev->access.file) ? tombstone_of_files(c) : tombstone_of_proc(c, ev->proc);
@@ -151,6 +159,7 @@ static struct place find_for_access_part(struct cut *c, const struct event *ev)
 	return (struct place){.tombstone = g == VEC_NONE ? tombstone_of_files(c) : g};
 }
 
+/* A name goes with a file that is forgotten, else with its process. */
 static struct place find_for_name(struct cut *c, const struct event *ev)
 {
 	uint32_t g = VEC_NONE;
@@ -161,6 +170,7 @@ static struct place find_for_name(struct cut *c, const struct event *ev)
 	return (struct place){g, g == VEC_NONE && !ev->proc, 0};
 }
 
+/* Goes with either of its processes, the second only if that is hidden. */
 static struct place find_for_link(struct cut *c, const struct event *ev)
 {
 	uint32_t g = tombstone_of_proc(c, ev->proc);
@@ -174,6 +184,7 @@ static struct place find_for_gap(struct cut *c, const struct event *ev)
 	return (struct place){ev->proc ? tombstone_of_proc(c, ev->proc) : VEC_NONE, !ev->proc, 0};
 }
 
+/* Goes with its run, or, where none is named, with its file. */
 static struct place find_for_note(struct cut *c, const struct event *ev)
 {
 	uint32_t g = cut_tombstone_of(c, ev->note.run);
@@ -187,6 +198,7 @@ static struct place find_for_summary(struct cut *c, const struct event *ev)
 	return (struct place){.tombstone = cut_tombstone_of(c, ev->summary.run)};
 }
 
+/* Goes with its run, and is kept in mind for what the program told. */
 static struct place find_for_app(struct cut *c, const struct event *ev)
 {
 	uint32_t g = cut_tombstone_of(c, ev->app.run);
@@ -205,6 +217,7 @@ static struct place find_for_app_part(struct cut *c, const struct event *ev)
 	return (struct place){.tombstone = tombstone_of_app(c, app)};
 }
 
+/* Goes with the file that it lies in, else with its run. */
 static struct place find_for_object(struct cut *c, const struct event *ev)
 {
 	bool part = ev->kind == EVENT_h5_part;
@@ -213,6 +226,7 @@ static struct place find_for_object(struct cut *c, const struct event *ev)
 	return (struct place){.tombstone = tombstone_of_reported(c, part ? ev->h5_part.run : ev->h5_object.run)};
 }
 
+/* Goes with either file, else with its run. */
 static struct place find_for_copy(struct cut *c, const struct event *ev)
 {
 	if (cut_map_has(&c->files, ev->h5_copy.file) || cut_map_has(&c->files, ev->h5_copy.original))
@@ -220,12 +234,14 @@ static struct place find_for_copy(struct cut *c, const struct event *ev)
 	return (struct place){.tombstone = tombstone_of_reported(c, ev->h5_copy.run)};
 }
 
+/* Goes where its session's build is forgotten. */
 static struct place find_for_build(struct cut *c, const struct event *ev)
 {
 	(void)ev;
 	return (struct place){.tombstone = c->o->n_builds ? map_get(&c->builds, c->session) : VEC_NONE};
 }
 
+/* Goes with its run, or with a file of the same inode and generation. */
 static struct place find_for_digest(struct cut *c, const struct event *ev)
 {
 	uint32_t g = cut_tombstone_of(c, ev->digest.run);

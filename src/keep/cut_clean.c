@@ -168,6 +168,7 @@ static int clean_session(struct cut *c, struct cleaning *k)
 	return 0;
 }
 
+/* Which lists of words are to be redacted, without which nothing is. 0. */
 static int clean_run(struct cut *c, struct cleaning *k)
 {
 	(void)c;
@@ -232,6 +233,7 @@ static int clean_build_file(struct cut *c, struct cleaning *k)
 	return 0;
 }
 
+/* 0, -errno. */
 static int clean_summary(struct cut *c, struct cleaning *k)
 {
 	int rc = cut_summary(c, &k->e.summary);

@@ -183,6 +183,7 @@ static int measure_runs(struct sizes *z, struct keep_logs *l, struct err *err)
 	return 0;
 }
 
+/* 0: not known. */
 static uint64_t run_size(const struct sizes *z, store_id run)
 {
 	uint32_t at = map_get(&z->rows, run);

@@ -85,6 +85,7 @@ static bool is_whole_session(const struct edits *e, uint64_t session)
 	return e->wholes.n && bsearch(&session, e->wholes.v, e->wholes.n, sizeof(session), number_cmp);
 }
 
+/* Of the frame whose first event is seq, with `count` events. */
 static bool is_frame_touched(const struct edits *e, uint64_t session, uint64_t seq, uint32_t count)
 {
 	size_t i = first_edit(e, session, seq);
@@ -109,6 +110,7 @@ struct output {
 	int64_t last; /* time of the latest event in it */
 };
 
+/* 0, -errno; what was held is dropped in either case. */
 static int flush_output(struct output *o)
 {
 	int rc = o->bytes.failed ? -ENOMEM : io_write(o->fd, o->bytes.p, o->bytes.n, NULL);

@@ -117,6 +117,7 @@ static bool names_run(const struct event *ev, struct str run)
 	}
 }
 
+/* Ends the search, by true, at an event that names the run. */
 static int look_for_run(void *arg, const struct event *ev)
 {
 	struct search *s = arg;
