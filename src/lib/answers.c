@@ -125,6 +125,7 @@ EXPORTED int stemma_lineage(struct stemma_record *r, const char *file, unsigned 
 	    r, &(struct record_question){.ask = ask_lineage, .a = file, .flags = flags, .depth = depth, .ret = ret}, err);
 }
 
+/* 0; else as record_fail. *q->ret: text, to be freed. */
 static int ask_runs(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	json_t *o = NULL;
@@ -273,6 +274,7 @@ static int find_target(struct stemma_record *r, const char *text, struct target 
 	return rc <= 0 ? record_fail_to_resolve(rc, &e, err) : 0;
 }
 
+/* 0; else as record_fail. *q->ret: text, to be freed. */
 static int ask_show(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	struct err e = {0};
@@ -325,6 +327,7 @@ static int answer_stat(struct stemma_record *r, const struct record_question *q,
 	return rc < 0 ? record_fail(rc, NULL, "cannot count", err) : record_give_json(o, q->ret, err);
 }
 
+/* 0; else as record_fail. *q->ret: text, to be freed. */
 static int ask_stat(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	struct stat_when when = {0};

@@ -59,7 +59,8 @@ static void ignore_warning(void *arg, const char *line)
 	(void)line;
 }
 
-/* Is there a record at all? A question must not create one. */
+/* Is there a record at all? A question must not create one. 0, or what record_fail gives, as *ret: STEMMA_NOTHING if
+ * there is none, -errno. */
 static int check_store_exists(const char *home, struct stemma_error *ret)
 {
 	struct err err = {0};
@@ -105,6 +106,7 @@ static int open_store(struct stemma_record *r, bool again, struct err *err)
 	return open_store(r, true, err);
 }
 
+/* 0; else as record_fail. */
 static int open_record(struct stemma_record *r, bool again, struct stemma_error *ret)
 {
 	struct err err = {0};
@@ -185,6 +187,7 @@ EXPORTED int stemma_open(const char *store, unsigned flags, struct stemma_record
 	return rc;
 }
 
+/* 0; else as record_fail. */
 static int ask_update(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	struct err e = {0};
