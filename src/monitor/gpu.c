@@ -92,6 +92,7 @@ bool gpu_here(const char **ret_why)
 
 /* ---- one look; the caller holds the lock ---- */
 
+/* NULL: there are as many as the device has room for. */
 static struct tenant *tenant_of(struct device *d, pid_t pid)
 {
 	for (size_t i = 0; i < d->n; i++)

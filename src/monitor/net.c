@@ -94,6 +94,7 @@ static bool devices(pid_t pid, struct bytes *ret)
 	return any;
 }
 
+/* The inode of the process's network namespace; 0: not to be had, errno says why. */
 static uint64_t space_of(pid_t pid)
 {
 	char name[48];
@@ -102,6 +103,7 @@ static uint64_t space_of(pid_t pid)
 	return stat(name, &st) == 0 ? (uint64_t)st.st_ino : 0; /* errno says why */
 }
 
+/* NULL: not known yet. */
 static struct space *space_by(struct net *n, uint64_t ino)
 {
 	for (size_t i = 0; i < n->nspaces; i++)
@@ -172,6 +174,7 @@ static bool look_at_space(struct net *n, pid_t pid)
 
 /* ---- TCP sockets of our own namespace ---- */
 
+/* The slot of the socket, or the free one where it belongs. The table is never full. */
 static struct socket *socket_slot(struct net *n, uint64_t cookie)
 {
 	size_t at = (size_t)(cookie * 0x9E3779B97F4A7C15u >> 32) % SOCKETS;

@@ -141,6 +141,7 @@ static const struct nlattr *find_attribute(const void *at, size_t n, int type)
 	return NULL;
 }
 
+/* What follows the attribute's head, *ret_n bytes. */
 static const void *payload(const struct nlattr *a, size_t *ret_n)
 {
 	*ret_n = a->nla_len - NLA_HDRLEN;
@@ -217,6 +218,7 @@ none:
 	e->stats = -1;
 }
 
+/* The figures of the process, from zero on if it has none yet; another's that had the slot are gone. */
 static struct sum *process_sum(struct procevents *e, pid_t pid)
 {
 	struct sum *s = &e->sum[(unsigned)pid & (WAITING - 1)];

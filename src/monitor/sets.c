@@ -42,6 +42,7 @@ int sets_begin(struct sets *s, uint64_t id, int64_t start)
 	return 0;
 }
 
+/* NULL: none of that id. */
 static struct sets_member *find_sets_member(const struct sets *s, uint64_t id)
 {
 	for (size_t i = s->n; i-- > 0;)

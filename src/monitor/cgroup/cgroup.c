@@ -47,6 +47,7 @@ static int write_number(int dir, const char *name, int64_t v)
 	return cgroup_write_file(dir, name, text);
 }
 
+/* With a 0 behind it, cut to n; empty if that failed. */
 static bool read_fd(int fd, char *ret, size_t n)
 {
 	ssize_t got = fd < 0 ? -1 : pread(fd, ret, n - 1, 0);
@@ -72,6 +73,7 @@ static int64_t parse_cgroup_count(const char *text)
 	return end == text || errno || v < 0 ? -1 : v;
 }
 
+/* -1: not to be had, or no number. */
 static int64_t read_number(int dir, const char *name)
 {
 	char text[64];
@@ -167,6 +169,7 @@ int cgroup_enter(const struct cgroup *c)
 
 /* ---- figures ---- */
 
+/* The hierarchy that has one of the parts; NULL: none. */
 static const struct cgroup_hier *hier_of(const struct cgroup *c, unsigned part)
 {
 	for (int i = 0; i < c->n; i++)
