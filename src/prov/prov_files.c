@@ -195,6 +195,7 @@ static int emit_derivations(struct prov_source *p, const struct one_version *o, 
 	return r;
 }
 
+/* outer: of the file that it lies in, if any. As prov_emit. */
 static int emit_file(struct prov_source *p, const struct file_info *f, uint64_t outer)
 {
 	prov_begin(p, PROV_entity);

@@ -42,6 +42,7 @@ bool prov_follows(const struct prov_source *p, const struct edge *e);
 /* ---- prov.c: a statement is begun, gets its values and is said ---- */
 
 void prov_begin(struct prov_source *p, enum prov_kind kind);
+/* A new value of the statement, with nothing but its name. There is room. */
 struct prov_value *prov_value_of(struct prov_source *p, enum prov_attr attr);
 /* What is not known is not put. */
 void prov_put_text(struct prov_source *p, enum prov_attr attr, struct str s);
@@ -93,6 +94,7 @@ int prov_one_run(struct prov_source *p, store_id id, unsigned kinds);
 /* 0 also where there is no such execution. -errno, or the result of emitting. */
 int prov_one_exec(struct prov_source *p, store_id id, unsigned kinds);
 
+/* 0, -errno, or what the receiver gave. */
 int prov_emit_agents(struct prov_source *p);
 /* A user, where that agent was not said yet. 0 also for one that was said, or an empty name. */
 int prov_emit_user(struct prov_source *p, struct str user, struct str host);

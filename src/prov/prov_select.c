@@ -132,6 +132,7 @@ static int find_noted(struct prov_source *p)
 	return r;
 }
 
+/* 0, -errno. */
 static int select_run(struct prov_source *p, store_id run)
 {
 	store_id *ids = NULL;
