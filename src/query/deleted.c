@@ -77,7 +77,7 @@ static int find_last_observed(struct store *s, store_id object, int64_t *ret, st
 	return r < 0 ? r : 0;
 }
 
-/* Was what had that name deleted, and when for the last time? Those that moved were not. */
+/* Was what had that name deleted, and when for the last time? Those that moved were not. 0, -errno. */
 static int name_deleted(struct store *s, store_id within, struct str inner, int64_t after, store_id *ret_what,
                         int64_t *ret)
 {
@@ -118,7 +118,7 @@ static int root_remade(struct store *s, store_id within, int64_t after, struct v
 	return r <= 0 ? r : ret->origin == ORIGIN_OBSERVED && ret->start > after;
 }
 
-/* Are both executions of one run? Neither is asked about where one is not known. */
+/* Are both executions of one run? Neither is asked about where one is not known. 0, -errno. */
 static int same_run(struct store *s, store_id x, store_id y, bool *ret)
 {
 	struct exec_info a = {0}, b = {0};

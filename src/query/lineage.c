@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* Is there anything beyond a version at the depth limit? */
+/* Is there anything beyond a version at the depth limit? Sets w->cut. 0, -errno. */
 static int look_beyond(struct lineage_walk *w, uint32_t i)
 {
 	bool up = w->o->direction == LINEAGE_UP;

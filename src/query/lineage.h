@@ -84,7 +84,7 @@ struct lineage {
 int lineage_walk(struct store *s, const store_id *roots, size_t n, const struct lineage_options *o, struct err *err,
                  struct lineage *ret);
 /* Of each node of l, the walk from its roots with o: is there a way to it that is sure all along, under the rule of
- * time too? ret has room for l->n_nodes. */
+ * time too? ret has room for l->n_nodes. 0, -errno; then all of ret are false. */
 int lineage_certain(struct store *s, const struct lineage *l, const struct lineage_options *o, struct err *err,
                     bool *ret);
 void lineage_release(struct lineage *l);

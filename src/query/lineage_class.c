@@ -1,7 +1,7 @@
 /* lineage_class.c - what a version is to a walk: data, of the machine, or absent; and whether it is folded. */
 #include "query/lineage_int.h"
 
-/* Was a version that has nothing in it used before it was whole? Then it may have had something. */
+/* Was a version that has nothing in it used before it was whole? Then it may have had something. 1, 0, -errno. */
 static int used_before_end(struct lineage_walk *w, store_id version, int64_t end)
 {
 	struct edges e = {0};
@@ -63,7 +63,7 @@ int lineage_classify(struct lineage_walk *w, uint32_t i)
 	return 0;
 }
 
-/* Was the execution given the version's path as, or within, an argument? */
+/* Was the execution given the version's path as, or within, an argument? 0, -errno. */
 static int named_in_argv(struct lineage_walk *w, store_id exec, store_id version, bool *ret)
 {
 	struct exec_info x;
@@ -80,7 +80,7 @@ static int named_in_argv(struct lineage_walk *w, store_id exec, store_id version
 	return 0;
 }
 
-/* Is the version the script that the execution ran? */
+/* Is the version the script that the execution ran? 0, -errno. */
 static int is_script(struct lineage_walk *w, store_id version, store_id exec, bool *ret)
 {
 	store_id script = 0;
@@ -95,7 +95,7 @@ static int is_script(struct lineage_walk *w, store_id version, store_id exec, bo
 }
 
 /* Is the version, classified as data, a program's text that nobody was seen making? The script is what the user calls
- * the program, and the interpreter is not. `from`: the execution. */
+ * the program, and the interpreter is not. `from`: the execution. 0, -errno. */
 static int is_interpreter(struct lineage_walk *w, uint32_t i, const struct edge *e, uint32_t from, bool *ret)
 {
 	bool script = false;

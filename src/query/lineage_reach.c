@@ -77,6 +77,7 @@ static uint32_t node_depth_at(const struct lineage_walk *w, uint32_t i, uint32_t
 
 /* ---- queues ---- */
 
+/* 0, -ENOMEM. */
 static int queue_push(struct lineage_queue *q, uint32_t i)
 {
 	if (!vec_has_room(q->v, q->n, q->cap))

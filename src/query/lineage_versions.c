@@ -23,8 +23,9 @@ static void collect_run(struct lineage_walk *w, struct lineage_bound bound, uint
 	}
 }
 
-/* Version i was made by the execution as a copy: it came from the original, *ret, and from nothing else of what the
- * execution used but its program. Or was the execution come to by (down) its program, or by more than objects? */
+/* Goes on from version i, which the execution made or used. Up, where the execution only copied it from others: to
+ * those, and not to all that the execution used. Down, where it is the execution's program, and whenever the walk is
+ * not of objects alone: to the whole execution. 0, -errno. */
 static int follow_copy(struct lineage_walk *w, uint32_t i, struct lineage_bound bound, const struct edge *e,
                        uint32_t exec)
 {

@@ -70,6 +70,7 @@ static int load_look(struct store *s, store_id version, struct look *ret)
 	return r < 0 ? r : 0;
 }
 
+/* 0, -errno. */
 static int has_hdf5_gap(struct store *s, store_id exec, bool *ret)
 {
 	struct exec_info x;
@@ -186,7 +187,8 @@ static bool opened_otherwise(const struct calls *c, uint64_t n)
 	return n > (c->root ? c->most : c->followed > 1 ? c->followed : 1);
 }
 
-/* Do its libraries open a file once more, without reading it, each time? uses: all that the execution used. */
+/* Do its libraries open a file once more, without reading it, each time? uses: all that the execution used. 0, -errno.
+ * */
 static int only_looks(struct objects *o, const struct edges *uses, bool *ret)
 {
 	static const char *const looking[] = {
@@ -225,7 +227,7 @@ static int load_written(struct objects *o, store_id exec)
 	return r;
 }
 
-/* Did the execution make objects of the file? */
+/* Did the execution make objects of the file? 0, -errno. */
 static int wrote_objects(struct objects *o, store_id exec, store_id file, bool *ret)
 {
 	int r = o->writer == exec ? 0 : load_written(o, exec);
@@ -281,7 +283,7 @@ static int count_opens(struct objects *o, store_id file, const struct edge *gen,
 }
 
 /* Is it known what the execution did to each object of the file: which it wrote, or that it wrote none? gen: its edge
- * to the version of the file that it wrote. */
+ * to the version of the file that it wrote. 0, -errno. */
 static int tells_of_writes(struct objects *o, const struct edge *gen, store_id file, bool *ret)
 {
 	bool gap;
@@ -312,7 +314,7 @@ static bool is_among(const struct edges *e, store_id to)
 	return false;
 }
 
-/* Was the file's version made by such an execution, or one of `own` (may be NULL), and by nobody else? */
+/* Was the file's version made by such an execution, or one of `own` (may be NULL), and by nobody else? 0, -errno. */
 static int made_by_objects(struct objects *o, store_id version, store_id file, const struct edges *own, bool *ret)
 {
 	struct edges gens = {0};
@@ -325,7 +327,7 @@ static int made_by_objects(struct objects *o, store_id version, store_id file, c
 	return r;
 }
 
-/* Since t, was every version up to `version` made so? t = INT64_MIN: since it came from outside. */
+/* Since t, was every version up to `version` made so? t = INT64_MIN: since it came from outside. 0, -errno. */
 static int was_made_so_since(struct objects *o, store_id version, store_id file, int64_t t, const struct edges *own,
                              bool *ret)
 {
@@ -503,7 +505,7 @@ static void choice_end(struct choice *c)
 	free(c->looks);
 }
 
-/* Did nothing come of a version, as far as is known? */
+/* Did nothing come of a version, as far as is known? 0, -errno. */
 static int is_unused(struct objects *o, store_id version, bool *ret)
 {
 	int r = store_readers(o->s, version, &o->edges);
@@ -514,7 +516,7 @@ static int is_unused(struct objects *o, store_id version, bool *ret)
 	return r;
 }
 
-/* Did only the execution itself make the version, from nothing? */
+/* Did only the execution itself make the version, from nothing? 0, -errno. */
 static int is_own(struct objects *o, store_id exec, store_id version, bool *ret)
 {
 	int r = store_gens(o->s, version, &o->edges);
@@ -527,7 +529,7 @@ static int is_own(struct objects *o, store_id exec, store_id version, bool *ret)
 
 /* Is edge i to be taken out? Of what was used, the file beside its objects, where they tell all. Of what was made, the
  * file beside its objects in a walk from an object; in any other an object beside its file of which nothing came, or
- * which its maker read back. */
+ * which its maker read back. 0, -errno. */
 static int is_left_out(struct objects *o, struct choice *c, size_t i, bool *ret)
 {
 	const struct look *l = &c->looks[i];
@@ -572,7 +574,7 @@ int objects_choose(struct objects *o, store_id exec, bool outputs, struct edges 
 	return r;
 }
 
-/* May there be objects of the file? A file that was opened by its name has its root group in the record. */
+/* May there be objects of the file? A file that was opened by its name has its root group in the record. 0, -errno. */
 static int is_container(struct objects *o, store_id file, bool *ret)
 {
 	bool is_new;

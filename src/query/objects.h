@@ -49,7 +49,8 @@ int objects_readers(struct objects *o, store_id version, struct edges *e);
 int objects_carriers(struct objects *o, store_id version, struct edges *e);
 
 /* Since this version of an object was made, was the file that it lies in written only by executions that told which
- * objects they wrote? Where not, the object may have been written, too. */
+ * objects they wrote? Where not, the object may have been written, too. *ret: true of what is no object, too. 0,
+ * -errno. */
 int objects_are_reported(struct store *s, store_id version, bool *ret);
 
 /* Of those who made the latest version of a file, one that did something with objects of HDF5 files that is not known:

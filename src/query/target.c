@@ -603,7 +603,7 @@ static bool looks_like_run(const char *text)
 	return true;
 }
 
-/* Is text a run's id, or a part of one? As target_any; *ret_final: nothing else is to be tried. */
+/* Is text a run's id, or a part of one? As target_any; *ret_final: nothing else is to be tried. 1, 0, -errno. */
 static int find_target_run(struct store *s, const char *text, struct err *err, struct target *t, bool *ret_final)
 {
 	int r = store_find_run(s, text, &t->id);
@@ -614,7 +614,7 @@ static int find_target_run(struct store *s, const char *text, struct err *err, s
 	return r;
 }
 
-/* Is text an execution's public id, or the beginning of one? */
+/* Is text an execution's public id, or the beginning of one? 1, 0, -errno. */
 static int find_target_exec(struct store *s, const char *text, struct target *t)
 {
 	char kind = 0;

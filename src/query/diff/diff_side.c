@@ -452,7 +452,7 @@ static bool is_untouched(const struct dversion *v)
 	return v->made && !v->sure && v->has_size && v->size == 0;
 }
 
-/* Was the version's file named so when the side ended? Asked of what was made, once. */
+/* Was the version's file named so when the side ended? Asked of what was made, once. Sets v->named. 0, -errno. */
 static int check_named(struct store *s, struct side *sd, struct dversion *v)
 {
 	bool ended = sd->info.end != TIME_NONE && sd->info.end != TIME_NEVER;

@@ -281,6 +281,7 @@ static int parse_expr_and(struct parser *p, struct expr **ret)
 	return r;
 }
 
+/* 0, -errno with a sentence; then *ret is as it was. */
 static int parse_expr_or(struct parser *p, struct expr **ret)
 {
 	struct expr *a = NULL;

@@ -364,6 +364,7 @@ static bool has_label(const char *glob, const struct run_info *run, struct buf *
 	return false;
 }
 
+/* Runs with a label, or what belongs to them. 0, -errno. */
 static int select_by_label(const struct select *w, const char *glob, struct idset *ret)
 {
 	struct idset all = {0}, execs = {0};
@@ -383,6 +384,7 @@ static int select_by_label(const struct select *w, const char *glob, struct idse
 	return r < 0 ? r : 0;
 }
 
+/* What the stages that are called so did. 0, -errno. */
 static int select_by_stage(const struct select *w, const char *glob, struct idset *ret)
 {
 	struct idset execs = {0};
@@ -454,6 +456,7 @@ static int eval_condition(const struct select *w, const struct expr *e, struct i
 	return by_exec(w, &a, ret);
 }
 
+/* ret: empty at first. "not" turns sure into possible, so that what is left is sure. 0, -errno. */
 static int eval_expr(const struct select *w, const struct expr *e, struct idset *ret)
 {
 	struct idset other = {0};

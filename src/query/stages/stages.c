@@ -47,6 +47,7 @@ static bool runs_module(const struct strlist *argv, const char *module)
 	return false;
 }
 
+/* Does the program run notebooks? */
 static bool is_notebook(struct str script, const struct strlist *argv)
 {
 	if (str_is(script, "jupyter-nbconvert") || (str_is(script, "jupyter") && has_word(argv, "nbconvert")) ||

@@ -37,6 +37,7 @@ static size_t blanks_before(struct str line)
 	return n;
 }
 
+/* Letters, digits and "_-.", NAME_MAX_N at most. */
 static bool is_rule_name(struct str s)
 {
 	for (size_t i = 0; i < s.n; i++)

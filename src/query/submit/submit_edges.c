@@ -79,6 +79,7 @@ static bool same_origin(const struct origin_of *a, const struct origin_of *b)
 	       !strcmp(a->host, b->host) && !strcmp(a->name, b->name) && !strcmp(a->user, b->user);
 }
 
+/* Never 0. */
 static uint64_t hash_origin(const struct origin_of *o)
 {
 	uint64_t h = hash_more((uint64_t)(uintptr_t)o->system, &o->uid, sizeof(o->uid));

@@ -28,7 +28,8 @@ bool submit_may_have(const struct exec_info *x, const struct origin_of *o);
 void *submit_grow(void *v, size_t n, size_t *cap, size_t size);
 /* Gives each execution that has a program to `each`, in one view of the store. */
 int submit_each_exec(struct store *s, int (*each)(void *arg, const struct exec_info *x), void *arg);
-/* Was the job's first program started by who submitted it? That one has not the job's identity. */
+/* Looks for who submitted the job, from execution `at` upwards, ABOVE of them at most: the first that has not the job's
+ * identity. Adds it, as sure, if it is a command that submits. 0, also if there is none; -errno. */
 int submit_find_above(struct store *s, const struct origin_of *o, store_id at, struct submissions *ret);
 /* Copies of the texts that are compared. x shows the copies from then on. They are to be freed, on -ENOMEM, too. */
 int submit_own_texts(struct exec_info *x, char *copies[5]);
