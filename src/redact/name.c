@@ -215,6 +215,7 @@ static bool is_reference(struct str v)
 	return false;
 }
 
+/* Words such as "true", numbers of up to 4 digits, and what only stands for a value: no secret. */
 static bool is_plain_value(struct str v)
 {
 	static const char *const words[] = {"true", "false", "yes", "no", "none", "null", "auto", "on", "off"};

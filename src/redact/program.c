@@ -95,6 +95,7 @@ static bool has_letter(struct str s, char c)
 	return s.n > 1 && s.n < 9 && s.p[0] == '-' && s.p[1] != '-' && memchr(s.p + 1, c, s.n - 1);
 }
 
+/* Does the word tell that the row's program is meant so? By kind of row. */
 static bool is_met(const struct row *row, struct str word)
 {
 	struct str w = str_of(row->word);

@@ -247,6 +247,8 @@ static bool may_be_any(struct str v)
 	return !slash || all == 1;
 }
 
+/* How many bytes of v are a token, 0 of none; *ret_keep: how many of those at its beginning may be shown; *ret_family
+ * is static. */
 static size_t match_any_rows(struct str v, size_t *ret_keep, const char **ret_family)
 {
 	for (size_t i = 0; i < sizeof(any_rows) / sizeof(*any_rows); i++) {
