@@ -50,6 +50,7 @@ static int report_number_nodes(struct report *r)
 
 /* ---- the lineage ---- */
 
+/* 0, -ENOMEM. */
 static int add_edge(struct report *r, const struct report_edge *e)
 {
 	if (!vec_has_room(r->edges, r->n_edges, r->cap_edges))

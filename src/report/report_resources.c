@@ -48,6 +48,7 @@ static void add_limits(const struct strlist *l, bool exceeded, json_t *list)
 	}
 }
 
+/* Never ends the walk. */
 static int add_limits_of(void *arg, const struct summary_info *s)
 {
 	add_limits(&s->limits, false, arg);

@@ -32,6 +32,7 @@ static bool add_column(struct samples *s, const char *name, size_t n)
 	return true;
 }
 
+/* s->columns: none of that name. */
 static size_t find_column(const struct samples *s, const char *name)
 {
 	size_t i = 0;
