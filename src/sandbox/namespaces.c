@@ -14,6 +14,7 @@
 
 #define CALL_mount_setattr 442 /* on every machine; older headers lack it */
 
+/* To an existing file, such as one of /proc. 0, -errno. */
 static int write_text(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
