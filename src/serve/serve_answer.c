@@ -65,6 +65,7 @@ int serve_answerer_open(struct serve_answerer *a, struct stemma_error *err)
 
 /* ---- answers that come in pages ---- */
 
+/* As record_fail; -ESTALE, of a cursor whose row is gone, and -ENOENT have sentences of their own. */
 static int fail_page(int rc, const struct err *e, struct stemma_error *err)
 {
 	if (rc == -ESTALE)

@@ -96,6 +96,7 @@ static const struct form ask_forms[] = {
 static const struct form triple_forms[] = {
     {"text/turtle", "turtle"}, {"application/n-triples", "turtle"}, {"text/plain", "turtle"}};
 
+/* The form that `accept`, a header's value, likes best; NULL: none of them will do. */
 static const struct form *choose_form(const char *accept, const struct form *forms, size_t n)
 {
 	const char *types[sizeof(row_forms) / sizeof(row_forms[0])];

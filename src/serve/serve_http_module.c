@@ -56,6 +56,7 @@ static const char *const fixed_headers[][2] = {
 
 /* ---- connections ---- */
 
+/* NULL: the library knows none. */
 static struct connection *connection_of(struct MHD_Connection *c)
 {
 	const union MHD_ConnectionInfo *i = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
@@ -297,6 +298,7 @@ static void module_reply(struct serve_exchange *x, const struct serve_outgoing *
 	}
 }
 
+/* Did the client close the connection? */
 static bool module_left(struct serve_exchange *x)
 {
 	const struct connection *own = connection_of(x->connection);

@@ -71,6 +71,7 @@ static int decode(struct str s, bool query, struct buf *b, size_t *ret)
 	return b->failed ? -ENOMEM : 0;
 }
 
+/* NULL: the route takes no such parameter, or one that is a word of its path. */
 static const struct serve_takes_row *find_takes(enum serve_route route, const char *name)
 {
 	for (size_t i = 0; i < serve_n_takes; i++)
@@ -175,6 +176,7 @@ static int check_required(const struct serve_request *r, struct err *err)
 	return 0;
 }
 
+/* Without the query. */
 static struct str path_of(struct str target)
 {
 	const char *question = target.n ? memchr(target.p, '?', target.n) : NULL;
