@@ -12,6 +12,7 @@
 
 static const struct nats_module *module;
 
+/* Once; what it needs lies beside the program, or where it was installed. 0, -ENOSYS with a sentence and a hint. */
 static int load_nats(struct err *err)
 {
 	char path[PATH_MAX];
@@ -52,6 +53,7 @@ static bool is_word(const char *p, size_t n)
 	return n && n <= BROKER_NAME && k == n;
 }
 
+/* By the name: nothing is resolved. */
 static bool host_is_local(const char *p, size_t n)
 {
 	static const char *const here[] = {"127.0.0.1", "localhost", "[::1]"};
@@ -76,6 +78,7 @@ static bool add_host(struct broker_place *place, const char *p, size_t n)
 	return true;
 }
 
+/* url: as broker_is_url. False: it is malformed. */
 static bool parse_place(const char *url, struct broker_place *ret)
 {
 	*ret = (struct broker_place){.stream = "STEMMA", .local = true, .tls = url[0] == 't'};
@@ -99,6 +102,8 @@ static bool parse_place(const char *url, struct broker_place *ret)
 	return ret->n_hosts != 0;
 }
 
+/* 0, -EINVAL: no such address, -EPERM: it would go unencrypted to another machine, -ENOSYS: no NATS, else as the
+ * module's open; with a sentence. */
 static int open_at(const struct broker_at *at, bool collects, unsigned replicas, struct err *err, struct broker **ret)
 {
 	struct broker_place place;

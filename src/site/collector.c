@@ -137,6 +137,7 @@ static void refuse(struct collected *r, uint64_t n, const char *why)
 	r->refused += n;
 }
 
+/* What is collected for the host; NULL: no memory. Valid until another host is added. */
 static struct buf *out_for(struct collector *c, uint32_t host)
 {
 	for (size_t i = 0; i < c->out.n; i++)
@@ -210,6 +211,7 @@ static int take_frames(struct taking *t)
 	return rc;
 }
 
+/* Would n bytes more leave less than the floor? False if it cannot be told. */
 static bool is_disk_full(const struct collector *c, size_t n)
 {
 	struct statvfs v;

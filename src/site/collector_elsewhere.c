@@ -19,6 +19,8 @@ struct looking {
 	struct err *err;
 };
 
+/* What was read of the segment so far: nothing if it is new, another file now, or shorter. NULL: no memory. Valid until
+ * the next is added. */
 static struct elsewhere_segment *find_or_add_segment(struct elsewhere *e, const char *path, const struct stat *st)
 {
 	const uint64_t name = hash_str(str_of(path));

@@ -41,6 +41,7 @@ uint32_t ledger_sender(struct collector *c, const char *name)
 	return (uint32_t)(c->senders.n - 1);
 }
 
+/* VEC_NONE: none of that name. */
 static uint32_t find_host(const struct collector *c, const char *folder)
 {
 	size_t pos = TABLE_START;
@@ -90,6 +91,7 @@ struct ledger_session *ledger_session(struct collector *c, uint64_t number)
 	return at == VEC_NONE ? NULL : &c->sessions.v[at];
 }
 
+/* NULL: that frame is not missing. */
 static struct ledger_hole *find_hole(const struct ledger_session *s, const struct log_frame_info *f)
 {
 	for (size_t i = 0; i < s->holes.n; i++)
@@ -171,6 +173,7 @@ static int note_host(struct collector *c, uint32_t sender, uint32_t host)
 	return slot ? 0 : -ENOMEM;
 }
 
+/* NULL: no memory, or the host cannot be noted. Valid until the next is added. */
 static struct ledger_session *add_session(struct collector *c, uint32_t sender, const struct offered *o)
 {
 	const uint32_t host = ledger_host(c, o->host);

@@ -185,6 +185,7 @@ static int take_batch(struct dropping *d, const char *name)
 	return 0;
 }
 
+/* Neither hidden, nor of another kind, nor too long. */
 static bool is_batch(const char *name)
 {
 	const size_t n = strlen(name), end = strlen(FRAMES);

@@ -26,6 +26,7 @@ struct reading {
 	size_t n;
 };
 
+/* As curl wants it: all is taken, what is beyond HTTP_ANSWER bytes is dropped. */
 static size_t take_text(char *p, size_t size, size_t n, void *arg)
 {
 	struct reading *r = arg;
@@ -177,6 +178,7 @@ static time_t now_s(void)
 	return t.tv_sec;
 }
 
+/* NULL: the library knows none. */
 static struct connection *connection_of(struct MHD_Connection *c)
 {
 	const union MHD_ConnectionInfo *i = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);

@@ -32,6 +32,7 @@ struct broker {
 	char sender[BROKER_NAME + 1], id[BROKER_ID]; /* of the message at hand */
 };
 
+/* -EACCES, -ENOMEM, -EMSGSIZE, else -EAGAIN, with a sentence. */
 static int nats_failed(const struct broker *b, natsStatus s, const char *doing, struct err *err)
 {
 	const char *last = NULL;
@@ -196,6 +197,7 @@ static const char *module_name(const struct broker *b)
 	return b->place.name;
 }
 
+/* In bytes, of one message. */
 static size_t module_room(const struct broker *b)
 {
 	const int64_t most = natsConnection_GetMaxPayload(b->nc) - ENVELOPE;
@@ -230,6 +232,7 @@ static int module_put(struct broker *b, const char *id, const void *p, size_t n,
 	return nats_failed(b, s, "the broker does not store", err);
 }
 
+/* Waits up to ms. 1, 0: none came, -errno with a sentence. */
 static int module_answer(struct broker *b, unsigned ms, struct err *err, char ret_id[BROKER_ID],
                          char ret[BROKER_ANSWER + 1])
 {
@@ -249,6 +252,7 @@ static int module_answer(struct broker *b, unsigned ms, struct err *err, char re
 	return 1;
 }
 
+/* Does the collector still have the message to take? 1, also if it never took any; 0, -EAGAIN. */
 static int module_waits(struct broker *b, uint64_t number)
 {
 	jsConsumerInfo *info = NULL;
@@ -277,6 +281,7 @@ static void read_envelope(struct broker *b, natsMsg *m)
 			*p = '.';
 }
 
+/* Waits up to ms. 1: it is valid until module_done, 0: none came, -errno with a sentence. */
 static int module_next(struct broker *b, unsigned ms, struct err *err, struct broker_message *ret)
 {
 	if (b->at == b->list.Count) {
@@ -308,6 +313,7 @@ static natsStatus say_answer(struct broker *b, const char *answer)
 	return s;
 }
 
+/* answer: NULL if it could not be taken; then it comes again in AGAIN_MS. 0, -errno with a sentence. */
 static int module_done(struct broker *b, const char *answer, struct err *err)
 {
 	natsMsg *m = b->list.Msgs[b->at++];

@@ -22,6 +22,7 @@ static bool nodes_name_is(const char *name)
 	return n && n <= COLLECTOR_NAME && name[0] != '.' && strspn(name, plain) == n;
 }
 
+/* To be freed; NULL: no memory. */
 static char *nodes_path(const char *home, const char *name)
 {
 	char *path = NULL;
@@ -166,6 +167,7 @@ static int write_list(const char *home, const struct nodes *n, struct err *err)
 	return rc;
 }
 
+/* Where collected nodes are listed. 0, -errno with a sentence. */
 static int make_folder(const char *home, struct err *err)
 {
 	char *dir = nodes_path(home, "");
@@ -181,6 +183,7 @@ static void remove_from_list(struct nodes *n, size_t i)
 	n->list.v[i] = n->list.v[--n->list.n];
 }
 
+/* n->list.n: none of that name. */
 static size_t index_of(const struct nodes *n, const char *name)
 {
 	size_t i = 0;

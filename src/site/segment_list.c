@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* 0, -ENOMEM. */
 static int add_path(void *arg, const char *path)
 {
 	struct segment_list *l = arg;

@@ -52,6 +52,7 @@ void shipper_close(struct shipper *s)
 	free(s);
 }
 
+/* NULL: nothing is known of that path. */
 static struct mark *find_mark(const struct shipper *s, const char *path)
 {
 	const uint32_t at = map_get(&s->by_path, hash_str(str_of(path)));
