@@ -16,6 +16,7 @@ static uint64_t hash_term(enum rdf_kind kind, struct str text, rdf_id type, stru
 	return lang.n ? hash_more(h, lang.p, lang.n) : h;
 }
 
+/* In the arena, with a 0 behind it. p is NULL if there is no memory. */
 static struct str copy_text(struct rdf *r, struct str s)
 {
 	char *p = arena_take(&r->arena, s.n + 1);

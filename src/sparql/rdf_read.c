@@ -24,6 +24,7 @@ struct reading {
 	const char *bottom; /* of the stack */
 };
 
+/* Labels of two documents never meet. 0: no memory. */
 static rdf_id take_blank(struct reading *x, const SerdNode *node)
 {
 	struct buf label = {0};
@@ -45,6 +46,7 @@ static rdf_id take_node(struct reading *x, const SerdNode *node)
 	return id;
 }
 
+/* 0: no memory. */
 static rdf_id take_object(struct reading *x, const SerdNode *o, const SerdNode *type, const SerdNode *lang)
 {
 	if (o->type != SERD_LITERAL)

@@ -9,6 +9,7 @@
 
 static bool is_certain(const struct sparql_pattern *p, uint32_t var);
 
+/* Not in groups within it. */
 static bool is_in_triples(const struct sparql_pattern *p, uint32_t var)
 {
 	for (size_t i = 0; i < p->n_triples; i++) {
@@ -73,6 +74,7 @@ static bool takes_rows(const struct sparql_pattern *p)
 	}
 }
 
+/* One row that binds nothing. */
 static bool is_unit(const struct evaluation *e, const struct rows *in)
 {
 	if (in->n != 1)

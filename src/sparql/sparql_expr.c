@@ -54,6 +54,7 @@ static int eval_in(struct evaluation *e, const struct sparql_expr *x, const rdf_
 	return found < 0 ? -1 : x->op == OP_IN ? found : !found;
 }
 
+/* 0 (an error) of what is no number. */
 static rdf_id eval_sign(struct evaluation *e, const struct sparql_expr *x, rdf_id a)
 {
 	struct sparql_value v = sparql_value_of(e->r, a);
@@ -66,6 +67,7 @@ static rdf_id eval_sign(struct evaluation *e, const struct sparql_expr *x, rdf_i
 	return sparql_number(e->r, &v);
 }
 
+/* 0: an error, of either side or of the calculation. */
 static rdf_id eval_calculation(struct evaluation *e, const struct sparql_expr *x, const rdf_id *row, rdf_id g)
 {
 	static const enum sparql_arithmetic how[] = {
@@ -74,6 +76,7 @@ static rdf_id eval_calculation(struct evaluation *e, const struct sparql_expr *x
 	return a && b ? sparql_calculate(e->r, how[x->op], a, b) : 0;
 }
 
+/* 0: an error. */
 static rdf_id eval_cast(struct evaluation *e, const struct sparql_expr *x, const rdf_id *row, rdf_id g)
 {
 	const rdf_id a = x->n == 1 ? eval_expr(e, x->args[0], row, g) : 0;

@@ -55,6 +55,7 @@ static rdf_id make_like(const struct call *c, struct str s, rdf_id like)
 	return rdf_literal(c->r, s, 0, term_of(c, like)->lang);
 }
 
+/* Frees b. like: the text gets its language or type; 0: a plain one. 0: no memory. */
 static rdf_id make_buf(const struct call *c, struct buf *b, rdf_id like)
 {
 	const rdf_id id = b->failed ? 0 : like ? make_like(c, buf_view(b), like) : make_text(c, buf_view(b));
@@ -76,6 +77,7 @@ static rdf_id call_lang(const struct call *c)
 	return t->kind == RDF_LITERAL ? make_text(c, t->lang) : 0;
 }
 
+/* SPARQL's langMatches; 0: an error. */
 static rdf_id call_langmatches(const struct call *c)
 {
 	const struct str tag = term_of(c, c->a)->text, range = term_of(c, c->b)->text;
@@ -158,12 +160,14 @@ static bool go_together(const struct call *c)
 	       (is_simple(c, c->b) || str_eq(term_of(c, c->a)->lang, term_of(c, c->b)->lang));
 }
 
+/* The place of `what` in s; SIZE_MAX: not in it. */
 static size_t find_in(struct str s, struct str what)
 {
 	const char *at = what.n ? memmem(s.p, s.n, what.p, what.n) : s.p;
 	return at ? (size_t)(at - s.p) : SIZE_MAX;
 }
 
+/* CONTAINS, STRSTARTS or STRENDS; 0: an error, as of arguments that do not go together. */
 static rdf_id call_compare(const struct call *c, unsigned f)
 {
 	const struct str s = term_of(c, c->a)->text, t = term_of(c, c->b)->text;
@@ -174,6 +178,7 @@ static rdf_id call_compare(const struct call *c, unsigned f)
 	                                                 : str_ends(s, t));
 }
 
+/* STRBEFORE or STRAFTER; a plain empty text where b is not in a. 0: an error. */
 static rdf_id call_cut(const struct call *c, bool before)
 {
 	const struct str s = term_of(c, c->a)->text, t = term_of(c, c->b)->text;
@@ -229,6 +234,7 @@ static rdf_id call_substr(const struct call *c)
 	return make_buf(c, &b, c->a);
 }
 
+/* The character at *at, and moves *at behind it. Text that is no UTF-8 gives some number. */
 static uint32_t take_character(struct str s, size_t *at)
 {
 	const unsigned char lead = (unsigned char)s.p[*at];
@@ -296,6 +302,7 @@ static rdf_id call_concat(const struct call *c)
 	return make_buf(c, &b, same ? like : 0);
 }
 
+/* 0: an error, as of a pattern that cannot be read, or if the time is up. */
 static rdf_id call_regex(const struct call *c)
 {
 	const struct str flags = c->x->n == 3 ? term_of(c, c->c)->text : str_n("", 0);
@@ -306,6 +313,7 @@ static rdf_id call_regex(const struct call *c)
 	return eval_bool(c->e, sparql_regex_matches(term_of(c, c->a)->text, term_of(c, c->b)->text, flags));
 }
 
+/* 0: an error, as of a pattern that cannot be read, or if the time is up. */
 static rdf_id call_replace(const struct call *c)
 {
 	struct buf b = {0};
@@ -371,6 +379,7 @@ static rdf_id call_part(const struct call *c, unsigned f)
 	return sparql_integer(c->r, parts[f - FUNCTION_year]);
 }
 
+/* 0: an error, as of a time without a zone. */
 static rdf_id call_timezone(const struct call *c)
 {
 	struct buf b = {0};
@@ -401,6 +410,7 @@ static rdf_id call_tz(const struct call *c)
 	return make_text(c, s.p[s.n - 1] == 'Z' ? str_of("Z") : str_n(s.p + s.n - 6, 6));
 }
 
+/* The time of the query, the same each time. */
 static rdf_id call_now(const struct call *c)
 {
 	struct tm tm;
@@ -466,6 +476,7 @@ static rdf_id eval_form(const struct call *c, bool *ret_is)
 	}
 }
 
+/* 0: an error, of any other function. */
 static rdf_id call_without_arguments(const struct call *c)
 {
 	switch (c->x->function) {

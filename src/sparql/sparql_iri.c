@@ -20,6 +20,7 @@ static size_t scheme_length(struct str s)
 	return 0;
 }
 
+/* Takes off *rest what stands before the first of the characters `ends`; that stays there. */
 static struct str cut(struct str *rest, const char *ends)
 {
 	size_t n = 0;

@@ -177,6 +177,7 @@ bool parse_is_iri(const struct parser *p)
 	return p->t.kind == TOKEN_IRI || p->t.kind == TOKEN_NAME;
 }
 
+/* In the arena. Empty if parsing failed. */
 static struct str resolve(struct parser *p, struct str iri)
 {
 	struct buf b = {0};
@@ -189,6 +190,7 @@ static struct str resolve(struct parser *p, struct str iri)
 	return str_n(room, n);
 }
 
+/* The last one that was declared. Empty, and parsing fails, if there is none. */
 static struct str prefix_iri(struct parser *p, struct str name)
 {
 	for (size_t i = p->out->prefixes.n; i >= 2; i -= 2)
@@ -226,6 +228,7 @@ static bool is_number(const struct sparql_token *t)
 	return t->kind == TOKEN_INTEGER || t->kind == TOKEN_DECIMAL || t->kind == TOKEN_DOUBLE;
 }
 
+/* A sign, and a number directly behind it. */
 static bool is_signed_number(const struct parser *p)
 {
 	return p->t.kind == TOKEN_SIGN && (str_is(p->t.text, "+") || str_is(p->t.text, "-")) && is_number(&p->after) &&
@@ -467,6 +470,7 @@ static struct sparql_path *parse_path_sequence(struct parser *p)
 	return x;
 }
 
+/* Also if parsing failed; never NULL. */
 static struct sparql_path *parse_path(struct parser *p)
 {
 	struct sparql_path *x = NULL;
@@ -480,6 +484,7 @@ static struct sparql_path *parse_path(struct parser *p)
 	return x;
 }
 
+/* In a template no paths. */
 static bool is_verb(const struct parser *p)
 {
 	if (p->t.kind == TOKEN_VAR || parse_is_iri(p) || (p->t.kind == TOKEN_WORD && str_is(p->t.text, "a")))

@@ -81,6 +81,7 @@ struct sparql_pattern *parse_group(struct parser *p);
 struct sparql_query *parse_form(struct parser *p);
 
 #define PARSE_KEEP(p, vec, ret_n) parse_keep(p, (vec)->v, (vec)->n * sizeof(*(vec)->v), (vec)->n, ret_n)
+/* The arena's copy of v, which is freed; NULL if n is 0 or parsing failed. *ret_n: how many of it there are. */
 void *parse_keep(struct parser *p, void *v, size_t bytes, size_t n, size_t *ret_n);
 
 #endif

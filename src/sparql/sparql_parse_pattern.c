@@ -112,6 +112,7 @@ static void look_for(void *arg, uint32_t var)
 	l->found |= l->var == var;
 }
 
+/* Is it bound by the pattern, as SPARQL tells for the whole of it? */
 static bool is_in_scope(const struct sparql_pattern *p, uint32_t var)
 {
 	struct looking l = {.var = var};

@@ -84,6 +84,7 @@ void rows_release(struct evaluation *e, struct rows *r)
 
 /* ---- joins ---- */
 
+/* May they be joined: no variable is bound to two things? */
 static bool fits(const struct evaluation *e, const rdf_id *a, const rdf_id *b)
 {
 	for (size_t i = 0; i < e->n_vars; i++)
@@ -209,6 +210,7 @@ void rows_join(struct evaluation *e, const struct rows *a, const struct rows *b,
 	index_release(&x);
 }
 
+/* MINUS: a row of b shares a variable with it, and fits. */
 static bool is_taken_away(struct evaluation *e, const struct index *x, const rdf_id *row, const struct rows *b)
 {
 	uint32_t i = x->head[hash_row(row, x->columns, x->n) & x->mask];

@@ -80,6 +80,7 @@ static bool take_digits(struct str *s, unsigned least, unsigned most, int64_t *r
 	return n >= least;
 }
 
+/* Moves s on only if it is there. */
 static bool take_char(struct str *s, char c)
 {
 	const bool is = s->n && s->p[0] == c;
@@ -159,6 +160,7 @@ static bool parse_moment(struct str s, bool date, struct sparql_value *v)
 	return true;
 }
 
+/* xsd:integer, or a type derived from it. */
 static bool is_integer_type(const struct rdf *r, rdf_id type)
 {
 	static const char *const names[] = {"int",
@@ -257,6 +259,7 @@ static bool align(struct sparql_value *a, struct sparql_value *b)
 	return true;
 }
 
+/* -1, 0, 1, or SPARQL_UNKNOWN if one is no number (NaN). As double, where one is; as float else. */
 static int compare_numbers(struct sparql_value a, struct sparql_value b)
 {
 	if (a.kind <= KIND_DECIMAL && b.kind <= KIND_DECIMAL && align(&a, &b))
@@ -269,6 +272,7 @@ static int compare_numbers(struct sparql_value a, struct sparql_value b)
 	return isnan(x) || isnan(y) ? SPARQL_UNKNOWN : (x > y) - (x < y);
 }
 
+/* -1, 0, 1, or SPARQL_UNKNOWN: only one has a zone, and they are not 14 hours apart. */
 static int compare_moments(const struct sparql_value *a, const struct sparql_value *b)
 {
 	enum { FOURTEEN_HOURS = 14 * 3600 };
