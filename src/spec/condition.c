@@ -382,6 +382,7 @@ static bool is_macro_name(const struct reading *r, size_t t)
 	return capitals;
 }
 
+/* A word, or a word with its arguments, which is all of the span. */
 static bool is_macro(struct reading *r, size_t t, struct span s)
 {
 	if (t != s.lo || r->s->v[t].kind != TOKEN_WORD)

@@ -168,6 +168,7 @@ static Elf64_Ehdr read_elf_header(struct str f)
 	return h;
 }
 
+/* False: there is no such header within the file. */
 static bool section_header(struct str f, const Elf64_Ehdr *h, uint64_t i, Elf64_Shdr *ret)
 {
 	if (h->e_shentsize != sizeof(Elf64_Shdr) || h->e_shoff > f.n || i >= (f.n - h->e_shoff) / sizeof(Elf64_Shdr))

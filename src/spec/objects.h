@@ -22,7 +22,9 @@ int objects_map(const char *path, struct err *err, struct objects_bytes *ret);
 
 void objects_unmap(struct objects_bytes *b);
 
+/* 64 bits, little-endian. */
 bool objects_is_elf(struct str file);
+
 bool objects_is_archive(struct str file);
 bool objects_is_bitcode(struct str file);
 /* Who wrote it, as it says in its first block ("LLVM14.0.6"), whatever version it is of; false: it does not say. */

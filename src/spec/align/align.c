@@ -27,6 +27,7 @@ size_t align_prefix(const struct align_side side[2])
 
 /* ---- divergences ---- */
 
+/* It ends before the steps a and b. All are counted, but only so many kept. 0, -ENOMEM. */
 static int divergence_end(struct align_writer *w, size_t a, size_t b)
 {
 	struct align_result *r = w->result;

@@ -108,6 +108,7 @@ static int enter_called_function(struct maker *m, int side, uint32_t call, uint3
 	return r;
 }
 
+/* Changes where the innermost function stands. 0, -errno. */
 static int append_at_step(struct maker *m, int side, uint32_t call, uint32_t place)
 {
 	struct frame *f = &m->stack[m->depth - 1];
@@ -205,6 +206,7 @@ static int add_stack(struct maker *m, int side, uint32_t i)
 	return r;
 }
 
+/* The steps of one side's calls, by their stacks if both have them, else one after the other. 0, -errno. */
 static int add_side(struct maker *m, int side)
 {
 	const struct calls *c = &m->c[side];

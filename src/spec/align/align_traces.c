@@ -192,6 +192,7 @@ static void thread_steps_release(struct thread_steps *t)
 	steps_release(&t->steps);
 }
 
+/* A damaged trace gives what could be read, with the reason in *ret. 0, -errno with a sentence. */
 static int thread_steps_read(const char *path, const struct atlas *m, int side, struct symbols *symbols,
                              struct err *err, struct thread_steps *ret)
 {
@@ -381,6 +382,7 @@ static bool same_operand(enum trace_type type, uint64_t a, uint64_t b)
 	return a == b || (type != TRACE_REAL && trace_is_address(a) && trace_is_address(b));
 }
 
+/* What has none on one side is the same. */
 static bool same_operands(const struct trace_event *a, const struct trace_event *b)
 {
 	if (a->kind == TRACE_SILENT)
@@ -579,6 +581,7 @@ static bool is_partial(const struct thread_steps *t, bool ended)
 	return t->damaged || t->gaps || (t->info.end == TRACE_CUT && !ended) || t->info.end == TRACE_STOPPED;
 }
 
+/* Where a trace was cut off: the innermost call that was open. SPEC_NONE of others. 0, -errno. */
 static int resolve_end(const struct symbols *symbols, const struct thread_steps *t, int side, struct call_site *ret)
 {
 	struct difference d = {0};

@@ -78,6 +78,7 @@ void region_items_release(struct region_items *l)
 	*l = (struct region_items){0};
 }
 
+/* 0, -ENOMEM. */
 static int append_region_item(struct region_items *l, uint64_t hash, size_t start)
 {
 	if (!vec_has_room(l->v, l->n, l->cap))

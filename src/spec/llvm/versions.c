@@ -70,6 +70,7 @@ static bool are_tables_own(struct versions *v, LLVMValueRef constant, int depth)
 	return true;
 }
 
+/* Not stored or passed anywhere: only the functions that call it know of it. */
 static bool is_only_called(LLVMValueRef f)
 {
 	for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u)) {

@@ -141,6 +141,7 @@ struct next_walk {
 	uint32_t *to, n_to, cap;
 };
 
+/* 0, -ENOMEM. */
 static int append_next(struct next_walk *w, uint32_t node)
 {
 	if (w->n_to == w->cap) {

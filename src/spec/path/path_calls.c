@@ -316,6 +316,7 @@ struct stepper {
 	size_t cap_call;
 };
 
+/* call: the number of the call that the step was made for. 0, -ENOMEM. */
 static int append_call_step(struct stepper *p, uint32_t call, struct symbol s)
 {
 	struct called_steps *o = p->out;

@@ -32,6 +32,7 @@ struct growing {
 	size_t used, cap;
 };
 
+/* 0, -ENOMEM, -E2BIG. */
 static int add_node(struct growing *g, uint32_t node)
 {
 	if (g->used == g->cap) {

@@ -113,6 +113,7 @@ static int list_append_once(struct search *x, struct list *l, uint32_t number)
 	return r;
 }
 
+/* 0, -ENOMEM, as reserve_one_more. */
 static int append_pooled(struct merging *m, uint32_t word)
 {
 	int r = reserve_one_more(&m->words, &m->cap_words, m->n_words, sizeof(*m->words));
@@ -446,6 +447,7 @@ static int explore_state(struct search *x, uint32_t state, uint32_t bit_number, 
 	}
 }
 
+/* As search_give. */
 static int give_state(struct search *x, uint32_t node, uint32_t cell)
 {
 	uint32_t to;
@@ -511,6 +513,7 @@ struct stack {
 	uint32_t n, cap;
 };
 
+/* As reserve_one_more. */
 static int push_frame(struct stack *s, uint32_t node, uint32_t cell)
 {
 	int r = reserve_one_more(&s->v, &s->cap, s->n, sizeof(*s->v));

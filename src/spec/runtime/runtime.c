@@ -93,6 +93,7 @@ static void lists_release(void)
 
 /* ---- asking, once ---- */
 
+/* list: names or paths, separated by colons; NULL or an empty one names every program. */
 static int is_program_listed(const char *exe, const char *list)
 {
 	const char *slash = strrchr(exe, '/'), *name = slash ? slash + 1 : exe;
@@ -110,6 +111,7 @@ static int is_program_listed(const char *exe, const char *list)
 
 static void on_thread_end(void *p);
 
+/* text: THREAD:FROM:WORDS[:COARSE[:ENDS]]; NULL, or malformed: there is no zoom. */
 static void read_zoom(const char *text)
 {
 	size_t n = text ? strcspn(text, ":") : 0;
@@ -124,6 +126,7 @@ static void read_zoom(const char *text)
 		memcpy(zoom.thread, text, n);
 }
 
+/* $STEMMA_TRACE and the like, once; nothing is traced where the program is not listed. */
 static void read_trace_settings(void)
 {
 	char exe[PATH_MAX];
@@ -148,6 +151,7 @@ static void read_trace_settings(void)
 
 /* ---- what a header says ---- */
 
+/* Ends with NUL. The end. */
 static char *append_decimal(char *p, uint64_t v)
 {
 	char text[24];
@@ -381,7 +385,7 @@ static void to_sink(struct state *s)
 	s->limit = (uint32_t *)((char *)s->words + SINK_BYTES - SLACK);
 }
 
-/* Maps a new file behind the state. */
+/* Maps a new file behind the state. -errno: the state goes on as it was. */
 static int to_file(struct state *s)
 {
 	uint64_t bytes = (uint64_t)((char *)s->end - (char *)&s->header);
@@ -417,6 +421,7 @@ static int to_file(struct state *s)
 	return 0;
 }
 
+/* Only the state's own page may be touched yet. NULL: no memory. */
 static struct state *reserve_state(void)
 {
 	uint64_t bytes = *folder ? allowed_bytes() : 0;
@@ -478,6 +483,7 @@ static void begin_thread_trace(struct state *s)
 	s->ready = 1;
 }
 
+/* This thread's, one that another has left, or a new one; async-signal-safe. NULL: no memory. */
 static struct state *make_first_state(void)
 {
 	struct state *s;
@@ -586,6 +592,7 @@ static void join_module(struct state *s, struct module *m)
 		s->header.libraries[s->header.n_libraries++] = m->told;
 }
 
+/* Called where there is no room: room for s, or another state, never NULL. errno stays. */
 static struct state *make_more(struct state *s, struct module *m)
 {
 	int e = errno;
@@ -646,6 +653,7 @@ static void *run_traced_thread(void *p)
 	return s.function(s.argument);
 }
 
+/* The new thread's trace is named after its creator's. */
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *), void *argument)
 {
 	struct state *mine = __stemma_trace;

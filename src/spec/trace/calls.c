@@ -221,6 +221,7 @@ static int call_line(struct reader *r, const char *p, const char *end)
 	return 0;
 }
 
+/* Of how a thread ended; what is not known counts as cut off. 0. */
 static int read_calls_end(struct reader *r, const char *p, const char *end)
 {
 	struct calls *c = r->c;

@@ -321,6 +321,7 @@ static int name_frame(struct calls *c, uint32_t frame, uint32_t *first)
 	return r;
 }
 
+/* 0, -EMSGSIZE: there are too many, -ENOMEM. */
 static int append_flat_stack(struct calls *c, uint32_t frame)
 {
 	if (c->n_stacks == FLAT_MOST)

@@ -109,6 +109,7 @@ static int leave_line(struct reader *r, const char *p, const char *end)
 	return 0;
 }
 
+/* 0, -EBADMSG. */
 static int read_entered_end(struct reader *r, const char *p, const char *end)
 {
 	char how[32];

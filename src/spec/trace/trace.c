@@ -157,6 +157,7 @@ void trace_rewind(struct trace *t)
 	t->at = t->taken = 0;
 }
 
+/* Always -EBADMSG; nothing more is read then. */
 static int report_damaged(struct trace *t, struct err *err)
 {
 	err_set(err, 0, "the trace is damaged at word %llu", (unsigned long long)t->at);
