@@ -203,7 +203,8 @@ static int make_schema(struct store *s, struct err *err)
 	return exec_sql(s, "COMMIT", err);
 }
 
-/* Is the file an index that this program can use? A refusal says why not. */
+/* Is the file an index that this program can use? 0, else with a sentence: -ENOENT if it is empty, -ESTALE of an older
+ * version, -EPROTO of a newer one and of another's file, -ENOTRECOVERABLE if its checksums are gone. */
 static int check_format(struct store *s, int64_t application, int64_t version, struct err *err)
 {
 	if (application == 0 && version == 0) {
@@ -304,7 +305,7 @@ static int make_private_file(const char *path, bool fresh, struct err *err)
 }
 
 /* May nobody of this user's change the index? Where its directory cannot be written, SQLite could not make the files
- * beside it that readers share. */
+ * beside it that readers share. 0, -errno with a sentence. */
 static int check_immutable(const char *path, bool *ret, struct err *err)
 {
 	char dir[4096];

@@ -255,6 +255,7 @@ static int put_execution(struct dump *d, const struct view_exec *e, bool last)
 	return rc;
 }
 
+/* 0, -errno. */
 static int put_processes(struct dump *d)
 {
 	uint64_t last = 0;

@@ -313,6 +313,7 @@ struct pname_fact {
 	int64_t time;
 	bool is_old; /* this path is the rename's old one */
 };
+/* 1, 0 at the end, PACK_DAMAGED. */
 int pname_fact_next(struct store *s, struct cur *c, struct pname_fact *ret); /* 1, 0, -ENOTRECOVERABLE */
 
 void pname_fact_put(struct store *s, struct buf *out, const struct pname_fact *f);

@@ -184,6 +184,7 @@ static int add_named_file(void *arg, const struct pname *n)
 	return ids_add(arg, n->file);
 }
 
+/* Adds the files that the facts are of. 0, -ENOMEM, PACK_DAMAGED. */
 static int add_fact_files(struct store *s, struct str facts, struct ids *out)
 {
 	struct cur c = cur_of(facts);

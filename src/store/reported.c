@@ -15,6 +15,7 @@ struct rows {
 	struct buf bytes;
 };
 
+/* Copies what st holds of an event. 0, -ENOMEM. */
 static int append_event_row(struct store *s, sqlite3_stmt *st, struct rows *rows)
 {
 	const struct ssession *session = store_session(s, (uint64_t)sqlite3_column_int64(st, 0));

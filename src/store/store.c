@@ -292,6 +292,7 @@ out:
 	return rc;
 }
 
+/* An index that nobody else sees, and that goes with the store. 0, -errno with a sentence. */
 static int open_memory(struct store *s, struct err *err)
 {
 	free(s->index);

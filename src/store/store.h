@@ -353,6 +353,7 @@ struct edges {
 	               other */
 };
 void edges_release(struct edges *e);
+/* 0, -ENOMEM. */
 int edges_add(struct edges *e, const struct edge *one); /* 0 or -ENOMEM */
 /* Makes one edge of two between the same things (doc/graph.md, rules 5 and 7). */
 void edge_fold(struct edge *to, const struct edge *from);

@@ -141,6 +141,7 @@ static inline void bind_str(sqlite3_stmt *st, int i, struct str v)
 /* A number of the index by its key: 1, 0: there is none; -errno with a sentence. */
 int store_meta_get(struct store *s, const char *key, int64_t *ret, struct err *err);
 
+/* 0, -errno with a sentence. */
 int store_meta_set(struct store *s, const char *key, int64_t value, struct err *err);
 /* The highest row that a statement gives. 0, -errno with a sentence; *ret stays as it was where there is none. */
 int store_max(struct store *s, enum store_sql which, uint64_t *ret, struct err *err);
@@ -271,7 +272,9 @@ void ids_sort(struct ids *v); /* ascending, each once */
 /* ---- tombstones.c: sessions that were forgotten ---- */
 
 struct collect;
+/* Sorted. 0, -errno. */
 int tombstones_get(struct store *s, struct ids *ret);
+
 int tombstones_put(struct store *s, const struct ids *tombstones, struct err *err);
 int tombstones_add(struct ids *tombstones, uint64_t session); /* sort with ids_sort when all are in */
 /* tombstones: sorted. */

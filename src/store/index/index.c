@@ -376,7 +376,7 @@ static int index_now(struct store *s, const struct store_index_options *o, struc
 }
 
 /* Is the index made with other rules than asked for? Then every file would have to be resolved again: it is made anew.
- */
+ * 1, 0, negative with a sentence. */
 static int other_options(struct store *s, const struct store_index_options *o, struct err *err)
 {
 	int64_t skew = o->skew, lps = o->lps;

@@ -64,7 +64,7 @@ static int void_runs_of_processes(struct ix *x)
 	return rc < 0 ? rc : 0;
 }
 
-/* Is the run to be counted now? */
+/* Is the run to be counted now? 0, -errno. */
 static int is_worth_counting(struct ix *x, uint64_t run, bool *ret)
 {
 	struct run_info told;

@@ -101,7 +101,7 @@ static int clear_rows(struct ix *x, enum store_sql which, uint64_t a, uint64_t b
 	return store_run_stmt(x->s, st, x->err);
 }
 
-/* Is the session known up to that seq, read now or in a part before this one? */
+/* Is the session known up to that seq, read now or in a part before this one? 0, -errno. */
 static int is_known_so_far(struct ix *x, uint64_t session, uint64_t seq, bool *ret)
 {
 	uint32_t at = map_get(&x->g.session_map, session);

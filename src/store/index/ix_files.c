@@ -398,7 +398,7 @@ static int match_lost_name(void *arg, const struct pname *n)
 	return 0;
 }
 
-/* Does some name at the path, as it is now, name the file? */
+/* Does some name at the path, as it is now, name the file? 0, -errno. */
 int ix_names_file(struct ix *x, uint32_t node, uint32_t file, bool *ret)
 {
 	uint32_t at = x->nodes.v[node].loaded;
@@ -442,6 +442,7 @@ struct old_names {
 	VEC(struct pname) v;
 };
 
+/* 0, -ENOMEM. */
 static int add_old_name(void *arg, const struct pname *n)
 {
 	struct old_names *to = arg;

@@ -286,7 +286,7 @@ static bool has_caches(const struct ix *x, const struct ix_loaded *l)
 	return false;
 }
 
-/* Did the process use a source that is resolved again? */
+/* Did the process use a source that is resolved again? 0, -errno. */
 static int uses_slow_source(struct ix *x, const struct ix_loaded *l, bool *ret)
 {
 	*ret = false;

@@ -136,6 +136,7 @@ static int compare_had(const void *pa, const void *pb)
 	return a->linked - b->linked;
 }
 
+/* 0, -ENOMEM. */
 static int add_had(void *arg, const struct pname *n)
 {
 	struct had *h = arg;

@@ -227,6 +227,7 @@ struct names {
 	VEC(struct pname) v;
 };
 
+/* 0, -ENOMEM. */
 static int add_stored_name(void *arg, const struct pname *n)
 {
 	struct names *to = arg;

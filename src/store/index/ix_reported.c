@@ -36,6 +36,7 @@ static int put_content_key(struct ix *x, struct str bytes, uint64_t row)
 	return store_run_stmt(x->s, st, x->err);
 }
 
+/* Of a digest the key of its content, too. 0, -errno. */
 static int write_reported_row(struct ix *x, const struct greported *t)
 {
 	uint64_t run = 0;

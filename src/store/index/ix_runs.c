@@ -208,6 +208,7 @@ static int write_run(struct ix *x, const struct run_fact *v, size_t n)
 	return rc;
 }
 
+/* A row for each run of which something is new: what is known of it is gathered from all its sessions. 0, -errno. */
 static int ix_write_runs(struct ix *x)
 {
 	VEC(struct run_fact) v = {0};

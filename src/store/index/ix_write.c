@@ -50,6 +50,7 @@ static uint64_t reader_execution_row(const struct ix *x, uint32_t exec)
 	return exec_id(x->procs.v[x->g.execs.v[exec].proc], x->g.execs.v[exec].n);
 }
 
+/* 0, -errno. */
 static int add_reader(struct file_writer *w, uint64_t exec, uint32_t n)
 {
 	struct prd *r = vec_add(&w->readers);
@@ -572,7 +573,8 @@ static int fill_gained_file(struct file_writer *w, uint32_t file, const struct i
 }
 
 /* Is the file one of the machine's own by the name that it shows: by the default table, and by the user's own list,
- * too? Directories may be new, and have no rows yet. */
+ * too? Directories may be new, and have no rows yet. *ret: what system_path says of the default table, and in bits 4
+ * and up of the user's list. 0, -errno. */
 static int class_of_shown(struct ix *x, const struct pfile *f, unsigned *ret)
 {
 	struct buf path = {0};

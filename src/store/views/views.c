@@ -83,6 +83,7 @@ static int units_of_edge(struct cursor *c, uint64_t id, struct str text)
 	(void)text;
 	return ids_add(&c->found[0], exec_process(id)) < 0 || ids_add(&c->found[1], version_file(id)) < 0 ? -ENOMEM : 0;
 }
+/* The edges that lead to id are all of one unit. 0, -ENOMEM. */
 static int units_to_edge(struct cursor *c, uint64_t id, struct str text)
 {
 	(void)text;
@@ -99,6 +100,7 @@ static int units_of_run(struct cursor *c, uint64_t id, struct str text)
 	(void)text;
 	return lists_get(c->s, list_key(LIST_RUN, id), &c->found[0]);
 }
+/* 0, also of a path that is not known; -errno. */
 static int unit_of_path(struct cursor *c, uint64_t id, struct str text)
 {
 	(void)id;

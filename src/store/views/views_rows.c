@@ -408,6 +408,7 @@ struct naming {
 	struct buf path;
 };
 
+/* 0, -ENOMEM. */
 static int add_name(void *arg, const struct pname *n)
 {
 	struct naming *w = arg;
@@ -506,6 +507,7 @@ static int meet_rival(void *arg, const struct summary_info *other)
 	return 0;
 }
 
+/* By another summary of the same run, which is preferred. c->failed: not known. */
 static bool is_beaten(struct cursor *c, const struct summary_info *m)
 {
 	struct rival r = {.m = m};
