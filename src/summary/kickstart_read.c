@@ -36,6 +36,7 @@ static bool is_end(struct str line)
 	return false;
 }
 
+/* path: elements, by slashes, from the root; false within what is too deep. */
 static bool is_at(const struct kickstart_reader *r, const char *path)
 {
 	size_t i = 0;

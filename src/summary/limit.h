@@ -41,7 +41,9 @@ bool limits_any(const struct limits *limits);
 /* "10s", "2m": the time of a limit, for --grace. 0 or -EINVAL with a sentence. */
 int limits_parse_time(const char *text, struct err *err, int64_t *ret);
 
-int limit_by_name(const char *name);          /* -ENOENT: there is none */
+/* -ENOENT: no limit is called so. */
+int limit_by_name(const char *name); /* -ENOENT: there is none */
+
 const char *limit_key(enum limit_name l);     /* "open-files" */
 const char *limit_meaning(enum limit_name l); /* "open descriptors of all processes together" */
 enum figure_name limit_figure(enum limit_name l);

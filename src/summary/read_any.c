@@ -52,6 +52,7 @@ static int report_summary(struct each *e, enum summary_form form, struct summary
 
 /* ---- JSON: objects, or lists of them ---- */
 
+/* 0, -errno with a sentence. */
 static int read_json_summary(struct each *e, json_t *v, struct err *err)
 {
 	struct summary s;
@@ -116,6 +117,7 @@ static int read_monitor_lines(struct each *e, struct str text, struct err *err)
 	return rc == -ENODATA ? 0 : rc;
 }
 
+/* Is the first character after blanks one of `any`? */
 static bool begins_with_any(struct str text, const char *any)
 {
 	size_t i = 0;
@@ -164,6 +166,7 @@ struct gathered {
 	size_t cap;
 };
 
+/* Takes what s holds. 0, -ENOMEM; then s has it still. */
 static int append_parsed_summary(void *arg, enum summary_form form, struct summary *s)
 {
 	struct gathered *g = arg;

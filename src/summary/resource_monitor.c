@@ -83,6 +83,8 @@ static int set_field_figure(struct summary *s, const struct field *f, struct str
 	return rc < 0 ? monitor_no_memory(err) : 0;
 }
 
+/* Adds nothing, and gives 0, where no limit is on that figure, or the number cannot be read. 0, -ENOMEM with a
+ * sentence. */
 static int append_exceeded(struct summary *s, const struct field *f, struct str number, struct str unit,
                            struct err *err)
 {
