@@ -202,7 +202,7 @@ static int read_plans(struct reader *r, const json_t *root, struct claim *c)
 	return 0;
 }
 
-/* Is every member known, and does it claim anything? */
+/* Is every member known, and does it claim anything? 0, -EBADMSG with a sentence. */
 static int check_members(struct reader *r, const json_t *root)
 {
 	static const char *const known[] = {"format",  "benchmark",  "runs",  "inputs", "parameters",

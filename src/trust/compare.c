@@ -218,6 +218,7 @@ static int append_same(struct compare *c, const struct trust *t, const struct el
 	return 0;
 }
 
+/* 0, also if one side has no results; -errno with a sentence. */
 static int compare_results(struct compare *c, struct witness *a, struct witness *b, const char *tolerance,
                            struct err *err)
 {
@@ -260,6 +261,7 @@ static enum compare_verdict overall_verdict(const struct compare *c)
 	return all;
 }
 
+/* By name, then by content of those that are new. 0, -errno. */
 static int compare_all_outputs(struct compare *c, const struct outputs *before, const struct outputs *after,
                                const char *tolerance, const char *printed)
 {

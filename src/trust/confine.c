@@ -14,7 +14,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* Who is it in there? The same as outside, whatever that is. */
+/* Enters mount namespaces, and of the network and IPC where the kernel has them; the user in there is the same as
+ * outside. Root loses CAP_SYS_ADMIN for what is executed then. 0, -errno. */
 static int enter_namespaces(void)
 {
 	int rc = namespaces_enter(CLONE_NEWNS, CLONE_NEWNET | CLONE_NEWIPC);

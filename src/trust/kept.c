@@ -74,6 +74,7 @@ int kept_copy(int from, const char *path, unsigned mode)
 	return rc;
 }
 
+/* *ret: to be freed. 0, -ENOMEM. */
 static int kept_path(const char *home, const struct digest *d, char **ret)
 {
 	char text[DIGEST_TEXT];

@@ -211,6 +211,7 @@ static bool file_system(struct reading *r, const char *key)
 	return found;
 }
 
+/* key: not used. */
 static bool cpu_busy(struct reading *r, const char *key)
 {
 	(void)key;

@@ -83,6 +83,7 @@ bool trust_median(const struct element *x, double *ret)
 	return combined(x, NULL, ret);
 }
 
+/* Of the larger one, or absolute; what is no number only as the same text. */
 static bool is_within_tolerance(const char *a, const char *b, double relative, double absolute)
 {
 	double x, y;

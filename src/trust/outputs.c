@@ -25,6 +25,7 @@ struct finding {
 	VEC(store_id) made;
 };
 
+/* Named below the folder of the run if it lies there. 0, -ENOMEM; what was added may then lack a text. */
 static int append_output(struct finding *f, struct str path, struct output **ret)
 {
 	struct outputs *o = f->out;

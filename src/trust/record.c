@@ -231,6 +231,7 @@ static void record_program(struct writing *w, const struct session_file *f, cons
 	buf_release(&value);
 }
 
+/* By its last part, within an argument. */
 static bool is_named_by_command(const struct session_files *s, const struct session_file *f)
 {
 	const char *base = strrchr(f->path, '/');

@@ -115,6 +115,7 @@ void rerun_look(struct rerun_file *x, const struct witness_options *o, const str
 		x->mode = seen.mode;
 }
 
+/* Only of a run of this user on this machine. The list ends with NULL. 0, -ENOMEM with a sentence. */
 static int add_read(struct planning *p, struct str path)
 {
 	struct rerun *r = p->r;
@@ -332,6 +333,7 @@ static int first_env(struct store *s, const store_id *execs, size_t n, char ***r
 	return 0;
 }
 
+/* Was the mark of this user on this machine made for such a run? False, too, without memory. */
 static bool is_marked(const char *home, const struct rerun *r)
 {
 	size_t argc = 0, envc = 0;

@@ -125,6 +125,7 @@ static int collect_used_and_made(struct one *r)
 	return rc < 0 ? err_set(r->err, -rc, "cannot read what the runs used") : 0;
 }
 
+/* Did it use a stream that no recorded execution made? */
 static bool is_fed(const struct one *r)
 {
 	for (size_t i = 0; i < r->streams.n; i++)
@@ -301,6 +302,7 @@ static bool same_values(const struct element *a, const struct element *b)
 	return true;
 }
 
+/* False: no memory. */
 static bool append_values(struct element *to, const struct element *from)
 {
 	for (size_t k = 0; k < from->n; k++)
@@ -438,6 +440,7 @@ void witness_release(struct witness *x)
 
 /* ---- which runs ---- */
 
+/* 1, -ENOMEM with a sentence. */
 static int append_run_id(store_id **ids, size_t *n, store_id id, struct err *err)
 {
 	store_id *more = realloc(*ids, (*n + 1) * sizeof(*more));

@@ -44,6 +44,7 @@ int again_set_reason(struct again_planning *p, char **ret, const char *one, cons
 	return *ret ? 0 : again_oom(p);
 }
 
+/* What was read, whichever step did. 0, -ENOMEM with a sentence. */
 static int add_reads(struct again_planning *p, struct again_loaded *s)
 {
 	struct again_side *o = s->out;

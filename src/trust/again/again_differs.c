@@ -172,6 +172,7 @@ static bool can_trace(const char *path)
 	return can;
 }
 
+/* By its last part, once. 0, -ENOMEM with a sentence. */
 static int add_program(struct again_planning *p, const char *path)
 {
 	size_t n = 0;
@@ -217,7 +218,7 @@ static bool find_pair(struct again_planning *p, const struct diff *d, size_t i, 
 	return *ret_a && *ret_b;
 }
 
-/* Marks the pairs that were fed by what differs, once through. *ret: were there any? */
+/* Marks the pairs that were fed by what differs, once through. *ret: were there any? 0, -errno. */
 static int mark_fed(struct again_planning *p, const struct diff *d, bool *ret)
 {
 	int r = 0;

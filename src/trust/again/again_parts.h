@@ -56,6 +56,7 @@ struct again_content {
 int again_oom(struct again_planning *p); /* -ENOMEM */
 char *again_text(struct str s);          /* malloc'ed; NULL: no memory */
 const char *again_last_part(const char *path);
+/* Not of "/" itself. */
 bool again_is_below(const char *path, const char *folder); /* never below the root */
 /* Is it a kind of file through which one program feeds another? */
 bool again_is_stream(uint64_t kind);

@@ -15,7 +15,8 @@ static int refuse_alone(struct again_planning *p, struct again_loaded *s, size_t
 	return again_set_reason(p, &s->out->whole, again_last_part(s->v[top].exe), words, "");
 }
 
-/* Was it fed by others, or did it get a file that another had opened? */
+/* Refuses to run the step alone, by s->out->whole, if the execution read a stream that another program wrote, or got a
+ * file that another had opened. 0, -errno. */
 static int look_uses_alone(struct again_planning *p, struct again_loaded *s, const struct again_exec *x, size_t top)
 {
 	int r = 0;
@@ -43,7 +44,8 @@ static bool is_inner(const struct again_loaded *s, store_id exec, size_t top)
 	return false;
 }
 
-/* Is what this execution did all to be seen in files that it opened itself? If not, s->out->whole says why. */
+/* Is what this execution did all to be seen in files that it opened itself? If not, s->out->whole says why. 0, -errno.
+ * */
 static int look_alone(struct again_planning *p, struct again_loaded *s, size_t at, size_t top)
 {
 	struct again_exec *x = &s->v[at];
@@ -120,7 +122,7 @@ static int make_again(struct again_planning *p, struct again_loaded *s, const st
 	return is_of_a_step(s, maker) || add_step(s, maker) ? 0 : again_oom(p);
 }
 
-/* What an execution of a step read: is it to be had, or made by a step? s->out->whole may be said. */
+/* What an execution of a step read: is it to be had, or made by a step? s->out->whole may be said. 0, -errno. */
 static int look_input(struct again_planning *p, struct again_loaded *s, const struct edge *e, size_t top, size_t step)
 {
 	const struct again_maker *m = again_maker_of(s, e->to);
@@ -260,6 +262,7 @@ static int add_made_version(struct again_planning *p, struct again_loaded *s, st
 	return 0;
 }
 
+/* What the execution surely made itself. 0, -errno. */
 static int add_made(struct again_planning *p, struct again_loaded *s, struct again_step *t, const struct again_exec *x)
 {
 	int r = 0;
@@ -349,7 +352,7 @@ static int check_read_order(struct again_planning *p, struct again_loaded *s, st
 }
 
 /* The same of all that the steps read: would one find what a later one left, or the other way round? Then the order of
- * single programs is not enough. */
+ * single programs is not enough. 0, -errno. */
 static int check_all_read_orders(struct again_planning *p, struct again_loaded *s)
 {
 	int r = 0;

@@ -45,6 +45,7 @@ static int read_text_value(struct reader *r, const struct toml_key *k, char **re
 	return 0;
 }
 
+/* 0, negative with a sentence. */
 static int flag(struct reader *r, const struct toml_key *k, bool *ret)
 {
 	if (k->list || k->n != 1 || (strcmp(k->value[0], "true") != 0 && strcmp(k->value[0], "false") != 0))
@@ -170,6 +171,7 @@ static int read_plain_key(struct reader *r, const struct toml_key *k, struct ext
 	return 1;
 }
 
+/* 0, negative with a sentence. */
 static int read_figure(struct reader *r, const struct toml_key *k, struct extractor *x)
 {
 	int rc = pattern(r, k, x, EXTRACT_FIGURE);

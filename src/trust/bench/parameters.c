@@ -86,6 +86,7 @@ void extract_parameters(const struct benchfile *b, char *const *argv, struct ele
 	}
 }
 
+/* Without "./" before it. */
 static bool is_input_file(const struct elements *files, const char *word)
 {
 	while (word[0] == '.' && word[1] == '/')

@@ -123,6 +123,7 @@ static int end_of_line(struct reader *r)
 	return 0;
 }
 
+/* 0, -ENOMEM with a sentence. */
 static int add_value(struct reader *r, struct toml_key *k, struct buf *b)
 {
 	char **more = realloc(k->value, (k->n + 1) * sizeof(*more));

@@ -236,6 +236,7 @@ static int take_plan(struct chain *c, const struct event *ev)
 	return 0;
 }
 
+/* 0, -ENOMEM. */
 static int take_tombstone(struct chain *c, const struct event_tombstone *t)
 {
 	bool ok = !t->dead || map_set(&c->dead, t->dead, 1);

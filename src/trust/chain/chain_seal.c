@@ -112,6 +112,7 @@ static int put_seal(struct sealing *s, uint64_t why)
 	return rc;
 }
 
+/* Hashes the session's log up to `length`, and seals once there are SESSIONS_MAX. 0, -errno with a sentence. */
 static int add_entry(struct sealing *s, const struct chain_part *p, uint64_t length, uint64_t why)
 {
 	struct chain_hashing h = {.f = {.p = p}};
@@ -185,6 +186,7 @@ static void find_chain_end(struct sealing *s, char name[256])
 	chain_head_open(s->home, s->name);
 }
 
+/* The key is erased from the copy. 0, -errno with a sentence. */
 static int write_head(struct sealing *s)
 {
 	struct chain_head h = {
@@ -248,6 +250,7 @@ static int sealed_lengths(struct chain *c, struct known *k)
 	return 0;
 }
 
+/* All are, if the home is not shared between hosts. */
 static bool is_log_of_host(const struct chain *c, const struct chain_part *p, const char *host)
 {
 	const char *path = c->w.segments.v[p->segment].path + strlen(c->home);
@@ -410,6 +413,7 @@ struct matching {
 	VEC(uint64_t) v;
 };
 
+/* The sessions whose log is as it was sealed. 0, -ENOMEM. */
 static int append_matching(void *arg, const struct chain_part *p, uint64_t session, enum chain_match m, bool cut,
                            uint64_t sealed)
 {
