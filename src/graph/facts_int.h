@@ -14,9 +14,6 @@ void facts_set(struct facts *f, struct dense *m, uint64_t key, uint32_t val);
 uint32_t facts_find_file(struct facts *f, uint64_t number);
 /* An event refers to what was told before those that are read now, and is not kept. */
 void facts_lack(struct facts *f);
-/* By the session's number; VEC_NONE, counted as unknown, where it was not given. */
-uint32_t facts_file(struct facts *f, uint64_t number);
-/* The same; NULL. */
 /* By the session's number; NULL, counted as unknown, where it was not given. */
 struct facts_proc *facts_proc_numbered(struct facts *f, uint64_t number);
 /* For fields where 0 is none. */
