@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LEFT_MOST 64          /* functions that are left by one jump */
+#define LOOKED_MOST 50000000u /* edges that are looked at in all; behind that nothing is found any more */
+
 /* Of a function that is open. */
 struct open_frame {
 	uint32_t enter; /* its event, in what was read */
@@ -22,7 +25,7 @@ struct jump_search {
 	bool *closed; /* by ENTER that was read */
 	bool *mark;   /* by node of a function, all false between two walks */
 	VEC(uint32_t) next, work;
-	uint64_t found;
+	uint64_t found, looked;
 };
 
 /* ---- names ---- */
@@ -93,6 +96,7 @@ static int find_next(struct jump_search *x, const struct open_frame *f, const ch
 			uint32_t to = spec_edge(x->s, n, k)->to, *p;
 			const struct spec_node *t = spec_node(x->s, f->function, to);
 			bool call = t->kind == SPEC_CALL || t->kind == SPEC_SYSCALL, wanted = name ? may_call(x, t, name) : false;
+			x->looked++;
 			if (!name && t->kind == SPEC_RETURN)
 				r = 1;
 			if (x->mark[to] || (call && !wanted))
@@ -179,7 +183,7 @@ static int close_down_to(struct jump_search *x, size_t left)
 /* Closes what must have been left before the call. */
 static int close_before(struct jump_search *x, const char *name)
 {
-	for (size_t at = x->open.n; at > 0; at--) {
+	for (size_t at = x->open.n; at > 0 && x->open.n - at < LEFT_MOST; at--) {
 		const struct open_frame *f = &x->open.v[at - 1];
 		int r = f->at.n ? find_next(x, f, name) : 0;
 		if (r != 0)
@@ -194,7 +198,7 @@ static int close_before(struct jump_search *x, const char *name)
 static int close_with_caller(struct jump_search *x)
 {
 	const struct open_frame *caller = x->open.n > 1 ? &x->open.v[x->open.n - 2] : NULL;
-	int returns = may_return(x, &x->open.v[x->open.n - 1]);
+	int returns = x->looked < LOOKED_MOST ? may_return(x, &x->open.v[x->open.n - 1]) : 0;
 	if (returns > 0 && caller)
 		returns = may_return(x, caller);
 	if (returns < 0)
@@ -224,8 +228,9 @@ static int take_event(struct jump_search *x, uint32_t i)
 	const struct call_event *v = &x->e->v[i];
 	if (v->leave)
 		return x->closed[v->other] ? 0 : v->jump ? close_with_caller(x) : close_top(x, false);
-	int r = v->outside ? 0 : close_before(x, x->e->names[v->name]);
-	if (r == 0 && !v->outside)
+	bool looks = !v->outside && x->looked < LOOKED_MOST;
+	int r = looks ? close_before(x, x->e->names[v->name]) : 0;
+	if (r == 0 && looks)
 		r = advance(x, x->e->names[v->name]);
 	return r == 0 ? open_function(x, i) : r;
 }
