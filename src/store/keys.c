@@ -8,7 +8,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define CHUNK_MAX 800 /* entries; a chunk of more is split in two */
+/* Entries; a chunk of more is split in two. New keys lie anywhere: each rewrites its chunk. With 200 instead of 800 a
+ * question beside a run of 8.5 million events took 57 ms instead of 74, and indexing one of a million accesses 4 %
+ * more. */
+#define CHUNK_MAX 200
 
 /* Key of the row that begins with this hash. */
 static int64_t chunk_key(enum key_kind kind, uint32_t hash)
