@@ -1,6 +1,7 @@
 #!/bin/sh
 # stemma ship and collect through NATS JetStream: the collector's record is what the nodes recorded, whoever was killed on the way, the
 # broker too; who sends is what the broker's permissions say; that the broker has a message moves no mark.
+# An argument: how often something is killed (the slow suite's is larger).
 # shellcheck source=t/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -129,8 +130,8 @@ fi
 
 # ---- killed again and again ----
 
-$PYTHON -B "$here/t/ship_nats_kills.py" "$STEMMA" "$T/kills1" 15 1 >"$out" 2>"$err" && grep -qx same "$out"
+$PYTHON -B "$here/t/ship_nats_kills.py" "$STEMMA" "$T/kills1" "${1:-15}" 1 >"$out" 2>"$err" && grep -qx same "$out"
 check 'a broker, shippers and collectors are killed: nothing is lost, nothing is there twice'
-$PYTHON -B "$here/t/ship_nats_kills.py" "$STEMMA" "$T/kills3" 8 3 >"$out" 2>"$err" && grep -qx same "$out"
+$PYTHON -B "$here/t/ship_nats_kills.py" "$STEMMA" "$T/kills3" "${1:-8}" 3 >"$out" 2>"$err" && grep -qx same "$out"
 check 'the same with three brokers'
 finish

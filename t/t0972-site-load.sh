@@ -1,6 +1,7 @@
 #!/bin/sh
 # stemma site load: the record's tables in PostgreSQL are those of stemma sql, row for row, whatever was added, forgotten or made anew;
 # a role reads what its users ran, and what that touched, and nothing else.
+# An argument: how many histories (the slow suite's are more).
 # shellcheck source=t/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=t/postgres.sh
@@ -116,6 +117,6 @@ check 'who asks while one loads sees one record or the other'
 
 # ---- row for row ----
 
-$PYTHON -B "$here/t/site_load.py" "$STEMMA" "$EVTEXT" "${STEMMA_T_ROUNDS:-4}" >"$out" 2>"$err"
+$PYTHON -B "$here/t/site_load.py" "$STEMMA" "$EVTEXT" "${1:-4}" >"$out" 2>"$err"
 check 'random histories, forgotten runs, all events: row for row'
 finish
