@@ -187,7 +187,7 @@ def sh_while_read(m):
 @kind
 def sh_while_read_appends(m):
     i, o = m.source(), m.output()
-    m.shell(f'while read -r x; do echo "$x" >>{o}; done <{i}', (o, [i]))
+    m.shell(f'while read -r x || [ -n "$x" ]; do echo "$x" >>{o}; done <{i}', (o, [i]))
 
 
 @kind

@@ -121,8 +121,11 @@ class Workflow:
         """The truths themselves are held against the bytes: where a file's words are, that file went in."""
         for step in self.steps:
             for name in step.makes:
-                with open(f'{self.work}/{name}', 'rb') as content:
-                    data = content.read()
+                try:
+                    with open(f'{self.work}/{name}', 'rb') as content:
+                        data = content.read()
+                except FileNotFoundError:
+                    raise Void(f'step {step.kind} has not made {name}') from None
                 found = {source for source in self.names if f'marker-{source}-'.encode() in data}
                 file = self.truth.names[name]
                 if not found <= file.sure | file.open:
