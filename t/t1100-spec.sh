@@ -258,7 +258,7 @@ exit 3
 END
 chmod +x part/src/spec/llvm/stemma-spec-llvm
 printf 'int main(void)\n{\n\treturn 0;\n}\n' >part.c
-part/src/cmd/stemma cc --spec gcc part.c -o part.out >"$out" 2>"$err" && says "$err" 'no specification: stemma-spec-llvm, the part of stemma that reads bitcode, ended with status 3 and said nothing' && [ -x part.out ]
+part/src/cmd/stemma cc --spec gcc part.c -o part.out >"$out" 2>"$err" && says "$err" 'no specification: stemma-spec-llvm, the part of stemma that reads bitcode, ended with status 3 and without a message' && [ -x part.out ]
 check 'a part that fails without a word'
 part/src/cmd/stemma cc --trace gcc part.c -o part.out >"$out" 2>"$err" && says "$err" "'stemma-trace.bc', a part of stemma, is not where it was built or installed" && [ -x part.out ]
 check 'a part that is missing'
