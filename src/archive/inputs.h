@@ -6,7 +6,7 @@
 
 /* Sizes of versions, kept from run to run: most read the same libraries. */
 struct input_cache;
-struct input_cache *input_cache_new(const char *system_extra);
+struct input_cache *input_cache_new(const char *system_extra); /* NULL: no memory; keeps the pointer */
 void input_cache_free(struct input_cache *c);
 
 /* Of a recorded run: the sizes of the regular files that it read and did not make, but for those of the machine; each

@@ -23,7 +23,7 @@ struct figures_now {
 };
 
 struct figures;
-struct figures *figures_new(void);
+struct figures *figures_new(void); /* NULL: no memory */
 void figures_free(struct figures *f);
 void figures_add(struct figures *f, const struct figures_now *now);
 /* The rates of the last `seconds` (at most what is known). */

@@ -16,7 +16,7 @@ struct grain;
 /* run: the folder in which `touch` is made, 1777; its changes show at grain_fd. tracer may be NULL. */
 int grain_open(const char *run, struct node *node, struct tracer *tracer, struct err *err, struct grain **ret);
 void grain_close(struct grain *g);
-int grain_fd(const struct grain *g);
+int grain_fd(const struct grain *g); /* readable where a job was touched */
 /* What happened in the touch folder. */
 void grain_touched(struct grain *g);
 /* `words`: "access job ID" and the like, as the socket's word has it. 0, -errno with a sentence. */

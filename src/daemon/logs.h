@@ -58,7 +58,7 @@ void logs_again(struct logs *l, int64_t now);
 /* Events that could not be kept, since logs_open; bytes on disk when last looked. */
 uint64_t logs_lost(const struct logs *l);
 uint64_t logs_bytes(const struct logs *l);
-uint64_t logs_written(const struct logs *l);
+uint64_t logs_written(const struct logs *l); /* bytes, since logs_open */
 uint64_t logs_removed(const struct logs *l); /* bytes */
 /* From when on something is missing that no gap tells of yet; INT64_MAX: nothing is. */
 int64_t logs_missed(const struct logs *l);

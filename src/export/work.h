@@ -47,7 +47,7 @@ struct texts_set {
 	} * v;
 	size_t n, cap;
 };
-int texts_set_add(struct texts_set *t, struct str s, int64_t tag, size_t owner);
+int texts_set_add(struct texts_set *t, struct str s, int64_t tag, size_t owner); /* 0, -ENOMEM */
 /* Sorts; of equal ones that with the greatest tag stays, then that with the least owner. texts_set_find: after that;
  * NULL: it is not there. */
 void texts_set_close(struct texts_set *t);

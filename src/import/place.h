@@ -16,7 +16,7 @@ struct place {
 /* Begins logs/<host>/import/<name>.stl of the record at home. 1; 0 if it is there already; -errno with a sentence. host
  * is of foreign origin: what a file name cannot hold is replaced. */
 int place_open(const char *home, struct str host, uint64_t name, struct err *err, struct place *ret);
-int place_write(struct place *p, const void *bytes, size_t n, struct err *err);
+int place_write(struct place *p, const void *bytes, size_t n, struct err *err); /* 0, -errno with a sentence */
 /* Makes its bytes durable and closes it: no place_write after it; -errno with a sentence. Then place_show, which gives
  * it its name, durably, or place_drop. */
 int place_sync(struct place *p, struct err *err);

@@ -49,7 +49,7 @@ void prov_put_text(struct prov_source *p, enum prov_attr attr, struct str s);
 void prov_put_list(struct prov_source *p, enum prov_attr attr, const struct strlist *l);
 void prov_put_count(struct prov_source *p, enum prov_attr attr, uint64_t n);
 void prov_put_time(struct prov_source *p, enum prov_attr attr, int64_t t);
-int prov_emit(struct prov_source *p);
+int prov_emit(struct prov_source *p); /* -ENOMEM, or what the receiver gives */
 /* Calls do_one for each of a set, or, of the whole record, for each row that sql gives; until one returns not 0. What
  * do_one gave; -EIO. */
 int prov_each(struct prov_source *p, const struct idset *set, const char *sql,

@@ -114,7 +114,8 @@ static void allow_path(const struct jail *j, const char *path, uint64_t rights)
 	allow_fd(j, open(path, O_PATH | O_CLOEXEC), rights);
 }
 
-/* The file of that path, none of whose components is a link. Kernels without openat2 have no Landlock either. */
+/* The file of that path, none of whose components is a link, as O_PATH; -1 with errno. Kernels without openat2 have no
+ * Landlock either. */
 static int open_exactly(const char *path)
 {
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};

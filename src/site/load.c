@@ -124,6 +124,7 @@ static struct piece *piece_of_row(struct loading *l, sqlite3_stmt *st)
 	                                                                  : LOAD_NO_PIECE);
 }
 
+/* SUM/ROWS; empty: it has no rows. */
 static void piece_sum(const struct piece *p, char ret[40])
 {
 	ret[0] = '\0';

@@ -9,7 +9,7 @@
 int counts_of_run(struct store *s, store_id run, bool data, const char *extra, struct run_counts *ret);
 /* For the indexer, in its transaction, whose rows are written: counts and keeps; or forgets what is kept. */
 int counts_index(struct store *s, store_id run, const char *extra, struct err *err);
-int counts_void(struct store *s, store_id run, struct err *err);
+int counts_void(struct store *s, store_id run, struct err *err); /* 0, -errno with a sentence */
 /* Is what is kept of the run what its rows say? 1 (or nothing is kept, or for somebody's own prefixes), 0, -errno. In a
  * view. */
 int counts_check(struct store *s, store_id run);

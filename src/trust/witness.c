@@ -71,7 +71,7 @@ static bool is_input_version(struct one *r, const struct exec_info *x, const str
 	return c == SYSTEM_NO || (c == SYSTEM_UNLESS_NAMED && named_in(&x->argv, v->path));
 }
 
-/* What an execution read that counts as input. 0, -errno. */
+/* Adds what an execution read that counts as input to r->used, and streams to r->streams. e: room. 0, -errno. */
 static int uses_of(struct one *r, store_id exec, struct edges *e)
 {
 	struct exec_info x;

@@ -26,8 +26,8 @@ static bool could_be_built(const char *path)
 	return ret;
 }
 
-/* Makes a list of the one build that get filled in. r: what the finder of b returned. 1: ret owns what b had; else r,
- * or -ENOMEM. */
+/* Makes a list of the one build that was found. r: what the finder of b returned. 0: ret owns what b had; where r is
+ * not 1, r; -ENOMEM. */
 static int list_one(int r, struct build *b, struct build_list *ret)
 {
 	if (r != 1)

@@ -21,7 +21,7 @@ struct functions;
  * of two. 0, or -errno with a sentence. */
 int functions_open(const struct found *f, bool single, uint32_t ring, struct functions **ret, struct err *err);
 void functions_close(struct functions *x);
-int functions_fd(const struct functions *x);
+int functions_fd(const struct functions *x); /* readable where there is something */
 /* Gives each record that waits to each(). */
 int functions_read(struct functions *x, void (*each)(void *arg, const struct function_record *t, size_t size),
                    void *arg);

@@ -38,7 +38,7 @@ struct procs;
 int procs_new(struct procs **ret);
 
 void procs_free(struct procs *p);
-struct proc *procs_find(const struct procs *p, pid_t pid);
+struct proc *procs_find(const struct procs *p, pid_t pid); /* NULL: none */
 /* Makes one, all zero but the pid; one that is there is given up. NULL: no room. Pointers to others stay. procs_remove:
  * nothing where there is none. */
 struct proc *procs_add(struct procs *p, pid_t pid);
@@ -46,6 +46,6 @@ void procs_remove(struct procs *p, pid_t pid);
 size_t procs_count(const struct procs *p);
 /* Calls each for all; it may not add or remove. */
 void procs_each(const struct procs *p, void (*each)(void *arg, struct proc *proc), void *arg);
-size_t procs_memory(const struct procs *p);
+size_t procs_memory(const struct procs *p); /* bytes */
 
 #endif

@@ -50,6 +50,6 @@ void access_programs_ask_none(struct access_programs *a);
 int access_programs_take(struct access_programs *a, unsigned map,
                          void (*each)(void *arg, const struct rec_total_key *key, const struct rec_total *total),
                          void *arg);
-uint64_t access_programs_memory(const struct access_programs *a);
+uint64_t access_programs_memory(const struct access_programs *a); /* bytes, of the kernel's maps */
 
 #endif

@@ -122,8 +122,8 @@ struct proc *tracer_find_proc(struct tracer *t, pid_t pid);
 /* access.c. access_drain: now: also what has been counted since the last turn. Tells of what was lost, too. */
 void access_release(struct access *a);
 void access_drain(struct tracer *t, bool now);
-uint64_t access_memory(const struct access *a);
-struct access_programs *access_programs_of(const struct access *a);
+uint64_t access_memory(const struct access *a);                     /* bytes; 0 of NULL */
+struct access_programs *access_programs_of(const struct access *a); /* NULL: not loaded */
 /* A counted process may have ended or become another program. */
 void access_turn(struct access *a);
 

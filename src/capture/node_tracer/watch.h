@@ -26,7 +26,7 @@ struct watch_options {
 int watch_open(const struct watch_options *options, struct watch **ret, struct err *err);
 
 void watch_close(struct watch *w);
-int watch_fd(const struct watch *w);
+int watch_fd(const struct watch *w); /* readable where there are events */
 /* Turns ready for exceptional things (EPOLLPRI) when something was mounted here. */
 int watch_mounts_fd(const struct watch *w);
 /* Looks at the mounts again. */

@@ -134,7 +134,7 @@ void ident_end(struct safe *f, struct sproc *p, struct ident *i, int64_t time);
 struct ident *ident_add(struct sproc *p, uint32_t oid);
 /* The program is over: by exec or with its process. proved: SAFE_PROVED_* bits. */
 void sproc_image_end(struct safe *f, struct sproc *p, int64_t time, uint64_t proved);
-struct ident *ident_of(struct sproc *p, uint32_t oid);
+struct ident *ident_of(struct sproc *p, uint32_t oid); /* NULL: not known */
 /* Its live access to the file that has one of these bits; sync: as coordination, if there is one. */
 struct access *sproc_live(const struct sproc *p, const struct file *file, unsigned bit, bool sync);
 
@@ -146,14 +146,14 @@ unsigned sproc_chunks_back(struct safe *f, struct sproc *p);
 /* A process that is met: in the log, too. ticks: when it started, by the kernel; 0 not known; pidns 0: ours. */
 struct sproc *sproc_add(struct safe *f, uint32_t pid, uint32_t image, struct sproc *parent, int64_t time,
                         int64_t forked, uint64_t ticks, uint64_t pidns);
-struct sproc *sproc_by_pid_of(const struct safe *f, uint32_t pid, uint64_t pidns);
+struct sproc *sproc_by_pid_of(const struct safe *f, uint32_t pid, uint64_t pidns); /* NULL: not known */
 /* The latest with this number; of our pid namespace. */
 struct sproc *sproc_by_pid(const struct safe *f, uint32_t pid);
 /* May it be the one that the kernel says began at this tick? */
 bool sproc_began(const struct safe *f, const struct sproc *p, uint64_t ticks);
 /* Has its number not been given to another: it lives, or its parent has not waited for it yet. */
 bool sproc_is_still(const struct safe *f, const struct sproc *p);
-struct sproc *sproc_by_image(const struct safe *f, uint32_t pid, uint32_t image);
+struct sproc *sproc_by_image(const struct safe *f, uint32_t pid, uint32_t image); /* NULL: not known */
 
 /* ---- programs and ends (safe_proc.c) ---- */
 

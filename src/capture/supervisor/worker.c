@@ -364,7 +364,7 @@ void worker_continue(struct control *c, pid_t keeper)
 		worker_signal_keeper(keeper, SIGCONT);
 }
 
-/* The command is stopped (Ctrl-Z). */
+/* Looks whether the command was stopped (Ctrl-Z): then the keeper is, too. */
 static void see_stop(struct worker *w)
 {
 	siginfo_t si = {0};

@@ -31,7 +31,7 @@ struct archive {
 
 /* The value of the i-th key of a group, "" not known. */
 const char *archive_value(const struct archive *a, size_t group, size_t i);
-const char *archive_key_name(const struct key *k, char ret[160]);
+const char *archive_key_name(const struct key *k, char ret[160]); /* ret is used for labels only */
 
 /* STATUS_OK, or the status to end with. */
 int archive_text(const struct archive *a);

@@ -150,6 +150,7 @@ static char *printed(int fd, size_t *ret_n)
 	return p;
 }
 
+/* All of fd to standard output, as far as that takes it. */
 static void copy_out(int fd)
 {
 	char room[65536];

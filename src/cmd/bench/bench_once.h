@@ -29,7 +29,7 @@ void bench_once_release(struct bench_once *o);
 /* Between the two a signal that is to end us (SIGINT, SIGTERM, SIGHUP) goes to the command of the run at hand, if it
  * has not got it already, and is remembered: which, or 0. */
 void bench_stop_begin(void);
-int bench_stopped(void);
-int bench_stop_end(void);
+int bench_stopped(void);  /* the signal, 0 */
+int bench_stop_end(void); /* the signal, 0 */
 
 #endif

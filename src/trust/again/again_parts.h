@@ -53,9 +53,9 @@ struct again_content {
 	char *path, *digest;
 };
 
-int again_oom(struct again_planning *p); /* -ENOMEM */
-char *again_text(struct str s);          /* malloc'ed; NULL: no memory */
-const char *again_last_part(const char *path);
+int again_oom(struct again_planning *p);       /* -ENOMEM */
+char *again_text(struct str s);                /* malloc'ed; NULL: no memory */
+const char *again_last_part(const char *path); /* what follows the last slash */
 /* Not of "/" itself. */
 bool again_is_below(const char *path, const char *folder); /* never below the root */
 /* Is it a kind of file through which one program feeds another? */

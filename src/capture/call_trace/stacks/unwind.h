@@ -18,7 +18,7 @@ struct unwind_calls {
 	/* A module that no frame was in before; false: it could not be said. */
 	bool (*module)(void *arg, uint32_t number, const char *identity, const char *path);
 };
-struct unwinder *unwinder_new(const struct unwind_calls *calls);
+struct unwinder *unwinder_new(const struct unwind_calls *calls); /* NULL: no memory */
 struct unwound {
 	struct stack_frame frames[STACK_FRAMES]; /* innermost first */
 	size_t n;

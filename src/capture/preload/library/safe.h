@@ -27,7 +27,7 @@
 #define REAL(name) ((__typeof__(&name))(real_##name.f ? real_##name.f : safe_look_up(&real_##name)))
 
 void *safe_next(const char *name);
-void *safe_look_up(struct symbol *r);
+void *safe_look_up(struct symbol *r); /* never NULL; kept in *r */
 
 /* State of this address space and its own descriptor table; emptied by the kernel in a child (MADV_WIPEONFORK). */
 struct self {
@@ -59,7 +59,7 @@ extern __thread uint32_t safe_vforked __attribute__((tls_model("initial-exec")))
 bool safe_on(void);
 /* mmap before the real one can be looked up: an allocator that starts. */
 void *safe_early_mmap(void *at, size_t n, int prot, int flags, int fd, int64_t off);
-int64_t safe_now(void);
+int64_t safe_now(void); /* ns of CLOCK_BOOTTIME */
 
 /* ---- events (safe_ring.c) ---- */
 
