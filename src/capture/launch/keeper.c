@@ -504,6 +504,17 @@ static bool stopped_at_start(const struct keeper *k)
 	return state && !strncmp(state, ") T", 3);
 }
 
+/* The worker has seen the command stopped. Not where it goes on already: its SIGCONT came before the stop. */
+static void stop_as_command(struct keeper *k)
+{
+	const unsigned stops = __atomic_load_n(&k->control->stops, __ATOMIC_ACQUIRE);
+	if (stops == k->stops)
+		return;
+	k->stops = stops;
+	if (__atomic_load_n(&k->control->stopped, __ATOMIC_ACQUIRE))
+		keeper_stop_self();
+}
+
 /* One round of waiting: what was so as it began, how long it was at most, and whether nothing happened in it. */
 struct round {
 	bool started, left, ended, quiet;
@@ -593,6 +604,7 @@ bool keeper_wait(struct keeper *k)
 		take_signals(k);
 		if (stopped_at_start(k))
 			keeper_stop_self(); /* as the worker has us do later */
+		stop_as_command(k);
 		if (r.quiet)
 			look_after_run(k, &r, &still);
 		if (k->revivals)

@@ -29,6 +29,7 @@ struct keeper {
 	bool trace;             /* by ptrace, not by notification */
 	int signals;            /* signalfd */
 	unsigned mine[65];      /* signals this process received */
+	unsigned stops;         /* how often it has stopped as the command had */
 	struct sigaction xfsz;  /* what SIGXFSZ did then: a log that may not grow must not kill its writer */
 	sigset_t before;        /* the signal mask we were started with */
 	bool closed[3];         /* standard descriptors that we were started without */

@@ -349,8 +349,11 @@ void worker_signal_keeper(pid_t keeper, int sig)
 
 void worker_stop(struct control *c, pid_t keeper)
 {
+	/* Not by SIGSTOP: that takes away a SIGCONT which the keeper has not read yet, and the command would never get it.
+	 */
 	__atomic_store_n(&c->stopped, 1, __ATOMIC_RELEASE);
-	worker_signal_keeper(keeper, SIGSTOP);
+	__atomic_add_fetch(&c->stops, 1, __ATOMIC_RELEASE);
+	worker_signal_keeper(keeper, SIGCHLD);
 }
 
 void worker_continue(struct control *c, pid_t keeper)

@@ -21,7 +21,8 @@ struct control {
 	unsigned telling; /* the record of that has been begun */
 	unsigned started; /* the command runs its program, or will without more from us */
 	unsigned ended;   /* the command ended */
-	unsigned stopped; /* the keeper was stopped because the command is */
+	unsigned stopped; /* the command is stopped, and the keeper is to be */
+	unsigned stops;   /* how often it was; the keeper stops itself once for each */
 	unsigned done;    /* log closed, nobody left */
 	unsigned left;    /* the command has ended, and processes that outlive it are being recorded */
 	unsigned stays;   /* ... and are about to be ended, which is waited for */
