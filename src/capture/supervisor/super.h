@@ -544,9 +544,8 @@ struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsig
  * write's own, where nobody has looked at the file since; else by an access that neither reads nor writes. */
 void file_times_set(struct sup *s, struct file *f, struct proc *p, int64_t start, const struct fingerprint *before,
                     const struct fingerprint *now);
-/* Ends what live accesses of f, by anyone, are over though nobody saw the close, before p opens it with `mode` (B2). */
 /* Notes which of p's had begun by now: only of those a missing descriptor says that they are over. access_conflicts:
- * before p begins an access of f in that mode, ends those that can no longer be under way. */
+ * before p begins an access of f in that mode, ends those, by anyone, that can no longer be under way (B2). */
 void accesses_settle(struct sup *s, struct proc *p);
 void access_conflicts(struct sup *s, struct proc *p, struct file *f, unsigned mode);
 /* Ends it: for writers, with what shows that they wrote. Frees it. proc_end_accesses: all of them, at that time. */
@@ -557,9 +556,8 @@ int task_call(pid_t tid, enum call *ret);
 /* The call that begins it was let go on; has it come back? While that cannot be told, the access is live. */
 bool access_begun(struct sup *s, const struct access *a);
 /* Ends what p wrote and has closed, before it reads something that would else seem to be an input of that: a loop over
- * files is faster than the clock of file times. Its descriptors are looked at once
- * for all that it wrote, and only when an access has been passed 1, 2, 4, ... times: what stays open costs little. Many
- * descriptors put it off, so that it is 32 of them an open on average at most, 1 us each. */
+ * files is faster than the clock of file times. Descriptors are looked at once for all, when an access has been passed
+ * 1, 2, 4, ... times; many put it off, so that it is 32 of them an open on average at most, 1 us each. */
 void proc_end_closed(struct sup *s, struct proc *p, unsigned opens);
 /* p is about to open a file to read it: notes of the few files that it writes whether they were changed since it was
  * done last. Nothing that it reads from now on went into what is not changed any more. */
@@ -588,7 +586,6 @@ void io_socket(struct sup *s, struct proc *p, int fd, const struct file *f);
 /* Adds what was counted elsewhere, between these moments; TIME_NONE: that is not asked for. False: no memory. */
 bool io_count(struct sup *s, struct access *a, unsigned api, bool write, uint64_t calls, uint64_t bytes, int64_t since,
               int64_t until);
-/* What is known of an access. */
 struct io_known {
 	bool read, written; /* the bytes are known */
 	bool idle;          /* ... for nothing was moved that way, as is shown by totals and not by the calls */
@@ -609,7 +606,6 @@ struct proc *proc_by_pid(struct sup *s, pid_t pid);
 /* Its recorded parent, if that is still there. */
 struct proc *proc_parent(struct sup *s, const struct proc *p);
 struct proc *proc_first_sight(struct sup *s, pid_t pid, bool walk);
-/* Has it one thread? */
 bool proc_has_one_thread(const struct proc *p);
 /* Reads the descriptor table: malloc'ed array, its files pinned; held_free lets go. skip_cloexec: leave out what an
  * exec closes. */
@@ -644,8 +640,7 @@ uint64_t proc_wchar(struct sup *s, struct proc *p);
 /* Does the kernel say that it has moved no byte that way: written since its execution began, or read since it was
  * forked? That counts all but splice, io_uring, clones of files, sockets' own calls and mapped memory. */
 bool proc_moved_none(struct sup *s, struct proc *p, bool write);
-/* The random bytes that the kernel puts on a new image's stack: other ones after each exec, even where nothing else is
- * random. False if they cannot be read. */
+/* The kernel's random bytes on an image's stack: other ones after each exec. False if they cannot be read. */
 bool proc_random(pid_t pid, unsigned char ret[16]);
 /* Has it a controlling terminal, which is what it gets when it opens /dev/tty? */
 bool proc_has_terminal(const struct proc *p);
@@ -654,7 +649,7 @@ bool proc_has_terminal(const struct proc *p);
 bool proc_keeps_creds(const struct trap *t);
 void proc_refresh_creds(struct sup *s, struct proc *p);
 /* The wait status of a process that ended. proc_exit: only once; code: the exit status or the signal, as `ending` says.
- * . proc_refresh_root: its root directory and mount namespace may have changed. */
+ * proc_refresh_root: its root directory and mount namespace may have changed. */
 void proc_status(struct sup *s, struct proc *p, int status);
 void proc_refresh_root(struct sup *s, struct proc *p);
 void proc_exit(struct sup *s, struct proc *p, unsigned ending, unsigned code);
@@ -697,8 +692,7 @@ void exec_settle(struct sup *s, struct proc *p, pid_t tid);
 void exec_pending_free(struct exec_pending *e);
 /* The command could not be started: what it would have been. */
 void exec_unstarted(struct sup *s, struct proc *p);
-/* A vector of strings of a process, redacted: NUL-terminated, one behind the other. Its count in *ret_n. 0 or -errno.
- */
+/* A process's vector of strings, redacted: NUL-terminated, one behind the other; *ret_n of them. 0 or -errno. */
 int exec_words(pid_t tid, uint64_t addr, struct buf *ret, size_t *ret_n);
 /* Strings one behind the other as an array; malloc'ed, NULL if there is no memory. */
 struct str *exec_split(const struct buf *b, size_t count);
