@@ -199,7 +199,7 @@ struct collecting {
 	struct cache_dirs cache_dirs;
 };
 
-/* In that role; a tool may be listed as an input, too. */
+/* Is the path listed? role tool: as a tool; each other: in whatever role but that. */
 static bool listed(const struct collecting *g, const char *path, unsigned role)
 {
 	uint32_t at;

@@ -362,9 +362,10 @@ static inline bool gkind_has_names_below(unsigned kind)
 {
 	return kind == TERM_kind_directory || kind == TERM_kind_group;
 }
-/* True where it has versions as a regular file has: that, and what can be written in an HDF5 file. */
+/* True where it has versions as a regular file has: that, and what can be written in an HDF5 file, and an extended
+ * attribute. */
 bool gkind_has_versions(unsigned kind);
-/* True of what lies in an HDF5 file. */
+/* True of what lies in an HDF5 file, and of an extended attribute of any file: who means HDF5 alone leaves that out. */
 static inline bool gkind_is_object(unsigned kind)
 {
 	return kind >= TERM_kind_group && kind <= TERM_kind_xattr;

@@ -290,7 +290,7 @@ static bool is_sync(const struct graph *g, const struct gfile *f, uint32_t n)
 	return f->flags & GFILE_SEMAPHORE || (v->has_size && v->size == 0);
 }
 
-/* Edges of versions of a lock file that have no bytes are via `sync`. */
+/* Edges of versions that only coordinate (is_sync: no bytes, or of a semaphore, whatever its size) are via `sync`. */
 static void resolve_lock(struct graph *g, uint32_t file)
 {
 	const struct gfile *f = &g->files.v[file];

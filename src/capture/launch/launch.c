@@ -374,7 +374,9 @@ static const char *note_of_record(const struct keeper *k)
 	return NULL;
 }
 
-/* Everything that is set up before there is a worker. place: for a run whose programs tell by a library. */
+/* What programs and recorder share, before there is a worker: the place of the safe mode, the channel by which programs
+ * tell, shared memory. What cannot be made is a gap, and no error. place: for a run whose programs tell by a library.
+ */
 static void prepare_record(struct keeper *k, struct safe_place *place)
 {
 	struct err why = {0};

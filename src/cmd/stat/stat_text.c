@@ -207,8 +207,8 @@ static void accesses(struct cmd *c, const struct stat_sums *w, const struct opts
 
 /* ---- by execution, by file ---- */
 
-/* What the kernel says of the process: all that it read and wrote, of every file, since it began. 0: the record does
- * not have it; 1, -errno. */
+/* What the kernel says of the process: all that it read and wrote, of every file, since it began: two
+ * cells, `?` for what is not known. 0: the record does not have the execution, 1; -errno: no cell was added. */
 static int process_cells(struct table *t, struct store *s, store_id exec, bool bytes)
 {
 	struct exec_info x;

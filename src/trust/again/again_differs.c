@@ -16,7 +16,7 @@ static const char *relative_to_cwd(const char *path, const char *cwd)
 	return again_is_below(path, cwd) ? path + strlen(cwd) : path;
 }
 
-/* By digests where both are known, else by size and modification time. */
+/* One version, or by digests where both are known, else by size and modification time; false where neither is known. */
 static bool same_content(const struct again_content *a, const struct again_content *b)
 {
 	if (a->v.id == b->v.id)
