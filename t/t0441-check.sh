@@ -32,7 +32,7 @@ cat >Snakefile <<'E2'
 configfile: "config.yaml"
 include: "more.smk"
 rule all:
-    input: "final.txt", "table.txt", "counts.txt", "picked.txt", "ref.txt", "noted.txt", "folder.txt", "joined.txt"
+    input: "final.txt", "table.txt", "counts.txt", "picked.txt", "ref.txt", "noted.txt", "folder.txt", "joined.txt", "made"
 # lib/header.txt is planted, for three jobs of one rule; the tool's settings in the home are none.
 rule clean:
     input: "data/{s}.txt"
@@ -60,6 +60,10 @@ rule ref:
     output: "ref.txt"
     shell: "cat {input} refs/g.fa.fai > {output}; cat work/c.txt >> {output}"
 # a whole folder is declared; of another one each file is planted
+rule made:
+    input: "data/a.txt"
+    output: directory("made")
+    shell: "mkdir -p made/deep; cat {input} lib/colors.txt > made/deep/x"      # planted: lib/colors.txt
 rule folder:
     input: "shared/tables"
     output: "folder.txt"
@@ -102,13 +106,14 @@ ref work/c.txt
 picked lib/skip.txt
 noted lib/extra.txt
 noted lib/base.txt
+made lib/colors.txt
 joined lib/more.txt
 joined lib/last.txt
 joined lib/sep.txt
 joined shared/tables/1.tsv
 joined shared/tables/2.tsv
 E2
-"$STEMMA" run -q -- snakemake -j2 >"$out" 2>"$err" </dev/null && cmd 1 check --json && json '.jobs == 11 and (.unknown | length) == 0 and (.clean | not)'
+"$STEMMA" run -q -- snakemake -j2 >"$out" 2>"$err" </dev/null && cmd 1 check --json && json '.jobs == 12 and (.unknown | length) == 0 and (.clean | not)'
 check 'all jobs of the workflow were checked'
 jq -r --arg here "$PWD/" '.undeclared[] | select(.certainty == "must") | .stage.name + " " + (.entity.path | ltrimstr($here))' "$out" | sort -u >got
 sort -u truth >expected
@@ -119,7 +124,7 @@ check "each of the $(wc -l <truth) planted inputs is reported"
 [ ! -s false_ones ]
 check 'and nothing else'
 cmd 1 check && says "$out" 'rule clean' && says "$out" 'lib/header.txt@{1}  (read by cat' && says "$out" ', in 3 jobs)' && says "$out" 'tool.sh@{1}  (script, read by' &&
-	says "$out" 'of 11 jobs read files that their rules do not declare'
+	says "$out" 'of 12 jobs read files that their rules do not declare'
 check 'the text: a file of several jobs of a rule once'
 
 # A workflow that declares all it reads.

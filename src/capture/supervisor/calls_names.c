@@ -155,7 +155,8 @@ void calls_handle_make(struct sup *s, struct proc *p, const struct trap *t, int 
 	where_release(&a);
 }
 
-/* The content stays: what was written before has other times, which it is known by from now on. */
+/* The content stays: what was written before, in this run or an earlier one, has other times, which it is known by from
+ * now on. */
 void calls_handle_times(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr, bool follow)
 {
 	struct where a;
@@ -164,7 +165,7 @@ void calls_handle_times(struct sup *s, struct proc *p, const struct trap *t, int
 	if (!addr)
 		where_fd(t->tid, dirfd, &a);
 	int rc = addr ? stat_path_argument(s, p, t, dirfd, addr, follow, &a, &st) : where_statx(&a, true, &st);
-	struct file *f = rc == 0 && S_ISREG(st.stx_mode) ? file_known(s, &st) : NULL;
+	struct file *f = rc == 0 && S_ISREG(st.stx_mode) ? file_get(s, &a, true, &st) : NULL;
 	bool written = false;
 	for (struct access *b = f ? f->live : NULL; b; b = b->file_next)
 		if (b->mode & ACCESS_WRITE) {
@@ -172,7 +173,7 @@ void calls_handle_times(struct sup *s, struct proc *p, const struct trap *t, int
 			written = true;
 		}
 	/* Else its own end tells of them. */
-	struct pending *d = f && f->last_write && !written ? pending_add(s, p, t, PENDING_TIMES, &a, NULL) : NULL;
+	struct pending *d = f && !written ? pending_add(s, p, t, PENDING_TIMES, &a, NULL) : NULL;
 	if (d) {
 		file_pin(d->file = f);
 		d->before = fingerprint_of(&st);

@@ -169,12 +169,21 @@ static int ask_metadata(void *arg, store_id exec, store_id version, struct str p
 	return read_metadata(a->r->st, a->r->id, a->p->folder, path, &a->metadata);
 }
 
-/* The output for which metadata are looked for: in each folder above it, for Snakemake worked in one of them. */
+/* Metadata are looked for in each folder above an output, for Snakemake worked in one of them; and where the file has
+ * none for the folders that it lies in, for an output may be a folder. */
 struct metadata_asked {
 	struct stages *st;
 	store_id run;
 	struct buf *text, *folder;
 };
+
+/* The length of the folder that the first n bytes of the path lie in; 0: it is the root, or none. */
+static size_t parent_length(struct str path, size_t n)
+{
+	while (n && path.p[n - 1] != '/')
+		n--;
+	return n ? n - 1 : 0;
+}
 
 static int ask_metadata_above(void *arg, store_id exec, store_id version, struct str path)
 {
@@ -184,16 +193,14 @@ static int ask_metadata_above(void *arg, store_id exec, store_id version, struct
 	(void)exec, (void)version;
 	buf_str(&own, path); /* the store's strings do not outlive the next question */
 	path = buf_view(&own);
-	for (size_t n = path.n; n > 1 && r == 0;) {
-		while (n > 1 && path.p[n - 1] != '/')
-			n--;
-		n--;
-		r = own.failed ? -ENOMEM : read_metadata(a->st, a->run, str_n(path.p, n), path, a->text);
-		if (r > 0) {
-			buf_reset(a->folder);
-			buf_str(a->folder, str_n(path.p, n));
+	for (size_t m = path.n; m > 1 && r == 0; m = parent_length(path, m))
+		for (size_t n = parent_length(path, m); n && r == 0; n = parent_length(path, n)) {
+			r = own.failed ? -ENOMEM : read_metadata(a->st, a->run, str_n(path.p, n), str_n(path.p, m), a->text);
+			if (r > 0) {
+				buf_reset(a->folder);
+				buf_str(a->folder, str_n(path.p, n));
+			}
 		}
-	}
 	buf_release(&own);
 	return r < 0 ? r : a->folder->failed ? -ENOMEM : r;
 }
