@@ -240,8 +240,10 @@ static int open_store(struct cmd *c, bool no_index, bool *ret_damaged)
 	c->indexed = r == 0;
 	if (r < 0 && is_write_refused(r)) {
 		r = open_and_index(c, STORE_WRITE | STORE_MEMORY, &again, ret_damaged);
-		if (r == 0)
+		if (r == 0) {
 			report("the index cannot be written, so each query makes it again in memory: %s", err.text);
+			report_hint("make its folder writable, or free some space there; stemma doctor prints it");
+		}
 	}
 	return r == 0 ? STATUS_OK : report_err(&err, STATUS_SELF);
 }
@@ -250,7 +252,8 @@ static int open_store(struct cmd *c, bool no_index, bool *ret_damaged)
 static int begin_answer(struct cmd *c, int status)
 {
 	if (status == STATUS_OK && store_view_begin(c->store, VIEW_WALK) < 0) {
-		report("cannot read the index '%s'", store_index_path(c->store));
+		report("cannot read the index '%s': another process holds it, or it is damaged", store_index_path(c->store));
+		report_hint("ask again; stemma fsck checks it, stemma index --rebuild makes it again");
 		return STATUS_SELF;
 	}
 	return status;

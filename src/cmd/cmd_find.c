@@ -171,16 +171,19 @@ int cmd_find(struct cmd *c, const struct opts_find *o)
 	struct expr *e = NULL;
 	enum expr_kind said, kind = o->runs ? EXPR_RUNS : o->execs ? EXPR_EXECS : o->files ? EXPR_FILES : EXPR_ANY;
 	if (o->files + o->runs + o->execs > 1)
-		return report_usage(c, "one of --files, --runs and --execs");
+		return report_usage(c, "give only one of --files, --runs and --execs");
 	if (o->json + o->jsonl + o->null > 1)
-		return report_usage(c, "one of --json, --jsonl and --null");
+		return report_usage(c, "give only one of --json, --jsonl and --null");
 	if (!c->n_operands)
 		return report_usage(c, "find needs an expression");
 	if (expr_parse(c->operands, (size_t)c->n_operands, &err, &e, &said) < 0)
 		return report_err(&err, STATUS_USAGE);
 	if (kind != EXPR_ANY && said != EXPR_ANY && kind != said) {
 		expr_free(e);
-		return report_usage(c, "the option and the expression contradict each other");
+		return report_usage(c, "--%s and 'that' in the expression contradict each other: give one of them",
+		                    kind == EXPR_RUNS    ? "runs"
+		                    : kind == EXPR_EXECS ? "execs"
+		                                         : "files");
 	}
 	kind = kind != EXPR_ANY ? kind : said != EXPR_ANY ? said : EXPR_FILES;
 

@@ -273,9 +273,13 @@ static int read_options_before(int argc, char **argv, int *i, struct before *ret
 		} else if (strcmp(option, "--help") == 0 || strcmp(option, "-h") == 0) {
 			print_usage(stdout);
 			return STATUS_OK;
+		} else if (strcmp(option, "--store") == 0) {
+			report("--store: an argument is missing");
+			report_hint("stemma --store DIR COMMAND");
+			return STATUS_USAGE;
 		} else {
 			report("unknown option %.60s before the command", option);
-			report_hint("stemma --help");
+			report_hint("stemma --help lists the options before the command; those of a command follow it");
 			return STATUS_USAGE;
 		}
 	}

@@ -161,7 +161,7 @@ int lineage_walk(struct store *s, const store_id *roots, size_t n, const struct 
 	if (viewing)
 		store_view_end(s);
 	if (r < 0)
-		err_set(err, -r, "cannot walk the graph");
+		err_set(err, -r, "cannot follow the lineage in the index");
 	release_walk(&w);
 	return r;
 }

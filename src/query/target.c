@@ -293,6 +293,7 @@ static int not_recorded(struct store *s, const char *name, const struct found *f
 {
 	if (f->on_disk && S_ISDIR(f->now.st.stx_mode)) {
 		err_set(err, 0, "'%.400s' is a directory; only files have versions", name);
+		err_hint(err, "stemma why '%.200s' answers for the files in it", name);
 		return -EISDIR;
 	}
 	bool inside = !f->on_disk && lies_in_file(name);

@@ -113,12 +113,12 @@ static int open_at(const struct broker_at *at, bool collects, unsigned replicas,
 		return -EINVAL;
 	}
 	if (!collects && !place.name[0]) {
-		err_set(err, EINVAL, "'%s' does not name the sender", at->url);
+		err_set(err, 0, "'%s' does not name the sender", at->url);
 		err_hint(err, "nats://NAME@HOST does; NAME is the one of stemma collect --add-node");
 		return -EINVAL;
 	}
 	if (!place.local && !place.tls && !at->ca) {
-		err_set(err, EPERM, "without TLS stemma sends to 127.0.0.1 and ::1 only, not to '%s'", at->url);
+		err_set(err, 0, "without TLS stemma connects only to this machine (127.0.0.1, ::1), not to '%s'", at->url);
 		err_hint(err, "write tls:// in the place of nats://, or give --ca");
 		return -EPERM;
 	}

@@ -252,6 +252,7 @@ int collector_take(struct collector *c, const struct collector_sender *s, const 
 		return err_set(err, ENOMEM, "cannot collect");
 	if (s->share && c->senders.v[sender].bytes + n > s->share) {
 		err_set(err, 0, "the share of '%s' is used up", s->name);
+		err_hint(err, "raise --share, or remove runs with stemma forget or stemma gc");
 		return -EDQUOT;
 	}
 	if (is_disk_full(c, n)) {

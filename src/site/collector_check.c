@@ -11,7 +11,7 @@ static void check_session(const struct collector_sender *s, const struct event *
 	char name[LOG_PLACE_HOST];
 	const struct str h = ev->session.host;
 	if (h.n >= sizeof(name) || (h.n && memchr(h.p, '\0', h.n))) {
-		o->bad = "its host has no possible name";
+		o->bad = "the name of its host is not valid";
 		return;
 	}
 	if (h.n)

@@ -126,7 +126,7 @@ int collector_cut_tail(const struct collector *c, const char *path, const char *
 	int lease[LOG_LEASE_PLACES];
 	int rc = log_lease_hold(c->home, host, day, 0, LEASE_WAIT_MS, lease);
 	if (rc < 0)
-		return err_set(err, -rc, "cannot mend '%s'", path);
+		return err_set(err, -rc, "cannot cut the torn end of '%s'", path);
 	rc = truncate(path, (off_t)whole) < 0 ? err_set(err, errno, "cannot mend '%s'", path) : 0;
 	for (unsigned i = 0; i < LOG_LEASE_PLACES; i++)
 		if (lease[i] >= 0)

@@ -93,7 +93,9 @@ int drop_answer(const char *folder, const char *name, struct err *err, char *ret
 	int answers = open_answers(dir), rc = 0;
 	int fd = answers < 0 ? -1 : openat(answers, answer, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (answers == -EPERM) {
-		rc = err_set(err, EPERM, "'%s/" ANSWERS "' belongs to somebody else", folder);
+		rc = (err_set(err, 0, "'%s/" ANSWERS "' does not belong to the owner of '%s': its answers are not believed",
+		              folder, folder),
+		      err_hint(err, "remove it; the collector makes it again"), -EPERM);
 	} else if (fd >= 0) {
 		rc = io_read_rest(fd, size - 1, &text);
 		if (rc < 0)

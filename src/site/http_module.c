@@ -309,7 +309,7 @@ static int resolve(const char *address, struct err *err, struct addrinfo **ret)
 	const struct addrinfo want = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
 	size_t n = colon ? (size_t)(colon - address) : sizeof(host);
 	if (n >= sizeof(host))
-		return err_set(err, EINVAL, "'%s' is not an address: HOST:PORT is one", address);
+		return (err_set(err, 0, "'%s' is not an address: use HOST:PORT", address), -EINVAL);
 	memcpy(host, address, n);
 	host[n] = '\0';
 	char *name = host;
@@ -318,7 +318,10 @@ static int resolve(const char *address, struct err *err, struct addrinfo **ret)
 		name++;
 	}
 	int rc = getaddrinfo(*name ? name : NULL, colon + 1, &want, ret);
-	return rc ? err_set(err, rc == EAI_SYSTEM ? errno : EADDRNOTAVAIL, "cannot listen at '%s'", address) : 0;
+	if (rc)
+		err_set(err, rc == EAI_SYSTEM ? errno : 0,
+		        rc == EAI_SYSTEM ? "cannot listen at '%s'" : "cannot listen at '%s': %s", address, gai_strerror(rc));
+	return rc ? -EADDRNOTAVAIL : 0;
 }
 
 static bool is_loopback(const struct sockaddr *a)
@@ -397,8 +400,9 @@ static int module_start(const struct http_server *s, struct err *err, struct htt
 	if (!h)
 		rc = err_set(err, ENOMEM, "cannot listen at '%s'", s->address);
 	else if (!s->certificate && !is_loopback(at->ai_addr)) {
-		rc = err_set(err, EPERM, "without a certificate stemma listens at 127.0.0.1 and ::1 only, not at '%s'",
-		             s->address);
+		rc =
+		    (err_set(err, 0, "without a certificate stemma listens at 127.0.0.1 and ::1 only, not at '%s'", s->address),
+		     -EPERM);
 		err_hint(err, "give --certificate and --key");
 	} else {
 		rc = start_watch(h, err);

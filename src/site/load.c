@@ -327,7 +327,7 @@ static int check_database(struct database *to, struct err *err)
 {
 	struct had h = {.encoding = ""};
 	if (database_version(to) < OLDEST_SERVER)
-		return err_set(err, EPROTO, "the database is older than PostgreSQL 12");
+		return (err_set(err, 0, "the database server is older than PostgreSQL 12"), -EPROTO);
 	int rc = database_query(to,
 	                        "SELECT current_setting('server_encoding'), datcollate FROM pg_database"
 	                        " WHERE datname = current_database()",

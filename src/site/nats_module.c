@@ -171,7 +171,7 @@ static int module_open(const struct broker_at *at, const struct broker_place *pl
 	o.Wait = API_MS;
 	natsStatus s = set_options(b, at);
 	if (s != NATS_OK) {
-		snprintf(doing, sizeof(doing), "cannot set up the connection to the broker");
+		snprintf(doing, sizeof(doing), "cannot set up the connection to the NATS server");
 	} else {
 		snprintf(doing, sizeof(doing), "'%.100s' does not answer", place->hosts[0]);
 		s = natsConnection_Connect(&b->nc, b->options);
@@ -229,7 +229,7 @@ static int module_put(struct broker *b, const char *id, const void *p, size_t n,
 		err_hint(err, "set max_payload to 2MB in nats-server's configuration");
 		return -EMSGSIZE;
 	}
-	return nats_failed(b, s, "the broker does not store", err);
+	return nats_failed(b, s, "the NATS server did not store a message", err);
 }
 
 /* Waits up to ms. 1, 0: none came, -errno with a sentence. */
@@ -293,7 +293,7 @@ static int module_next(struct broker *b, unsigned ms, struct err *err, struct br
 		if (s == NATS_TIMEOUT || (s == NATS_OK && b->list.Count == 0))
 			return 0;
 		if (s != NATS_OK)
-			return nats_failed(b, s, "the broker brings nothing", err);
+			return nats_failed(b, s, "cannot receive messages from the NATS server", err);
 	}
 	natsMsg *m = b->list.Msgs[b->at];
 	read_envelope(b, m);
@@ -319,7 +319,7 @@ static int module_done(struct broker *b, const char *answer, struct err *err)
 	natsMsg *m = b->list.Msgs[b->at++];
 	natsStatus s = answer ? say_answer(b, answer) : natsMsg_NakWithDelay(m, AGAIN_MS, NULL);
 	s = s == NATS_OK && answer ? natsMsg_Ack(m, NULL) : s;
-	return s == NATS_OK ? 0 : nats_failed(b, s, "the broker takes no answer", err);
+	return s == NATS_OK ? 0 : nats_failed(b, s, "cannot send an answer through the NATS server", err);
 }
 
 const struct nats_module stemma_nats_module_1 = {module_open,   module_close, module_name, module_room, module_put,

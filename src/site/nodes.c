@@ -197,7 +197,8 @@ int nodes_add(const char *home, const struct collector_sender *s, struct err *er
 	struct nodes n = {0};
 	unsigned char bytes[NODE_TOKEN / 2];
 	if (!nodes_name_is(s->name))
-		return err_set(err, EINVAL, "'%s' cannot be a sender's name", s->name);
+		return (err_set(err, 0, "'%s' cannot be a sender's name: use letters, digits, '-', '_' and '.'", s->name),
+		        -EINVAL);
 	if (s->host && (!s->host[0] || strchr(s->host, ' ') || strchr(s->host, '\n') || !strcmp(s->host, "*")))
 		return err_set(err, EINVAL, "'%s' cannot be a host's name", s->host);
 	int rc = make_folder(home, err);

@@ -158,7 +158,8 @@ static int make_paths(struct shipper *s, const char *home, const char *destinati
 		rc = err_set(err, -fd, "cannot open '%s'", lock);
 	} else if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 		rc = errno == EWOULDBLOCK ? -EBUSY : -errno;
-		err_set(err, 0, "another process ships this record to '%s' now", destination);
+		err_set(err, 0, "another stemma ship is sending this record to '%s'", destination);
+		err_hint(err, "wait until it has ended, or stop it");
 	}
 	free(dir);
 	free(lock);

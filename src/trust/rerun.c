@@ -418,7 +418,10 @@ int rerun_plan(struct store *s, store_id run, const char *home, const char *from
 		witness_release(&seen);
 		return rc;
 	}
-	rc = store_run(s, run, &info) == 1 ? copy_command(&info, err, ret) : err_set(err, EIO, "cannot read the run");
+	rc = store_run(s, run, &info) == 1
+	         ? copy_command(&info, err, ret)
+	         : (err_set(err, 0, "cannot read the run from the index; stemma index --rebuild makes the index again"),
+	            -EIO);
 	if (rc == 0)
 		rc = store_run_execs(s, run, &execs, &n);
 	if (rc >= 0)

@@ -177,8 +177,9 @@ static int compare_contents(struct trace_comparison *j, const struct trace_file 
 	if (!a->functions && !b->functions)
 		return compare_traces(p->atlas, path, o, err, &p->c);
 	if (!a->functions || !b->functions)
-		return err_set(err, EINVAL, "'%s' contains decisions and '%s' only functions", a->functions ? b->path : a->path,
-		               a->functions ? a->path : b->path);
+		return (err_set(err, 0, "cannot compare '%s', a trace with decisions, and '%s', a trace of functions only",
+		                a->functions ? b->path : a->path, a->functions ? a->path : b->path),
+		        err_hint(err, "trace both sides with the same option"), -EINVAL);
 	int r = compare_function_traces(p->atlas, path, o, err, &p->c, found, &p->searched);
 	p->functions = true;
 	p->names = found->names;

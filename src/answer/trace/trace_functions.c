@@ -121,7 +121,10 @@ int compare_function_traces(const struct atlas *m, const char *const path[2], co
 	if (r == 0 && e[0].chosen != e[1].chosen)
 		r = (err_set(err, 0, "'%s' and '%s' are traces of different kinds", path[0], path[1]), -EINVAL);
 	if (r == 0 && m->built_otherwise)
-		r = err_set(err, EINVAL, "traces of functions can be compared by one specification only");
+		r = (err_set(err, 0,
+		             "traces of functions can be compared only if both are of the same build, or if --spec gives one "
+		             "specification"),
+		     -EINVAL);
 	if (r == 0 && e[0].chosen)
 		r = same_choice(e, path, err);
 	for (int s = 0; r == 0 && m->spec[0] && !e[0].chosen && s < 2; s++)

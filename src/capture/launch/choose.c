@@ -131,7 +131,8 @@ static int notify_trial(struct reason *r, bool *ret_outranked)
 		*ret_outranked = true;
 		ret = refuse_with_reason(r, 0, "another program already uses seccomp user notification for this process");
 	} else if (rc == OLD_LISTENER) {
-		ret = refuse_with_reason(r, 0, "seccomp user notification is older than Linux 5.5");
+		ret = refuse_with_reason(
+		    r, 0, "the kernel is older than Linux 5.5: its seccomp user notification cannot continue a call");
 	} else if (rc) {
 		ret = refuse_with_reason(r, rc, "seccomp user notification");
 	} else if ((n = remote_read(pid, (uint64_t)(uintptr_t)here, there, sizeof(there))) != (ssize_t)sizeof(there)) {

@@ -231,8 +231,8 @@ static bool open_record(const struct keeper *k)
 	int opened = o->home ? log_writer_open(o->home, host, day, &why, &k->sup->log) : -ENOENT;
 	umask(mask);
 	if (opened < 0) {
-		char note[600];
-		snprintf(note, sizeof(note), "nothing is recorded: %s", why.text);
+		char note[sizeof(why.text) + sizeof(why.hint) + 32];
+		snprintf(note, sizeof(note), "nothing is recorded: %s%s%s", why.text, why.hint[0] ? "; " : "", why.hint);
 		if (o->say)
 			o->say(note);
 	}

@@ -6,6 +6,7 @@
 #include "cmd/ui/js_print.h"
 #include "query/idmap.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,7 +50,7 @@ static int fold(const struct check *c, struct told *told, size_t *ret_n)
 		r = hash_told(c, &c->inputs.v[i], &key);
 		uint32_t *place = r > 0 ? idmap_add(&at, key, (uint32_t)*ret_n, &is_new) : NULL;
 		if (r > 0 && !place)
-			r = -1;
+			r = -ENOMEM;
 		if (r <= 0)
 			continue;
 		if (is_new)
@@ -87,7 +88,7 @@ static int print_inputs(const struct check *c, const struct screen *out)
 {
 	struct told *told = calloc(c->inputs.n + 1, sizeof(*told));
 	size_t n = 0;
-	int r = told ? fold(c, told, &n) : -1;
+	int r = told ? fold(c, told, &n) : -ENOMEM;
 	for (size_t i = 0; i < n && r >= 0; i++) {
 		const char *rule = rule_of(c, told[i].first->stage);
 		bool before = false;
@@ -114,9 +115,10 @@ static int print_check(const struct check *c, const struct screen *out)
 	if (r < 0)
 		return r;
 	size_t known = c->n_jobs - c->unknown.n;
-	if (!c->n_jobs)
+	if (!c->n_jobs) {
 		printf("the run has no jobs of a Snakemake workflow\n");
-	else if (!c->inputs.n && known)
+		report_hint("record one with: stemma run -- snakemake; stemma check RUN checks an earlier run");
+	} else if (!c->inputs.n && known)
 		printf("%zu of %zu jobs read only what their rules declare\n", known, c->n_jobs);
 	else if (c->inputs.n)
 		printf("%zu of %zu jobs read files that their rules do not declare\n", c->n_undeclared, c->n_jobs);

@@ -118,7 +118,7 @@ int cmd_diff(struct cmd *c, const struct opts_diff *o)
 	int n = c->n_operands ? c->n_operands : 2;
 	struct target t[2];
 	if (n > 2)
-		return report_usage(c, "diff needs two operands");
+		return report_usage(c, "diff takes two operands at most");
 	if (o->json + o->html > 1)
 		return report_usage(c, "--json or --html, not both");
 	if (o->trace)
@@ -137,6 +137,7 @@ int cmd_diff(struct cmd *c, const struct opts_diff *o)
 	if (status != STATUS_OK)
 		return status == STATUS_NOTHING ? STATUS_USAGE : status;
 	if (t[0].kind != t[1].kind)
-		return report_usage(c, "'%s' and '%s' are of different kinds", words[0], words[1]);
+		return report_usage(c, "cannot compare '%s' and '%s': they are of different kinds (runs, executions, files)",
+		                    words[0], words[1]);
 	return compare_targets(c, o, t);
 }

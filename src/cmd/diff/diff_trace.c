@@ -27,7 +27,7 @@ static int find_recorded_set(struct cmd *c, const char *word, struct trace_set *
 	struct err err = {0};
 	int status = c->store ? STATUS_OK : cmd_store_exists(c);
 	if (status != STATUS_OK) {
-		report_hint("'%s' is not a file or folder", word);
+		report("'%s' is not a file or folder, and there is no record that could have a run of this name", word);
 		return status == STATUS_NOTHING ? STATUS_USAGE : status;
 	}
 	if (!c->store)

@@ -150,9 +150,9 @@ static int check_options(const struct cmd *c, const struct opts_lineage *o, enum
 	if (c->n_operands != 1)
 		return report_usage(c, "lineage needs one file");
 	if (o->certain && *o->certain && strcmp(o->certain, "read") != 0)
-		return report_usage(c, "--certain=%.100s is not --certain or --certain=read", o->certain);
+		return report_usage(c, "--certain takes the value read or none, not '%.100s'", o->certain);
 	if (o->stages && *o->stages && strcmp(o->stages, "programs") != 0)
-		return report_usage(c, "--stages=%.100s is not --stages or --stages=programs", o->stages);
+		return report_usage(c, "--stages takes the value programs or none, not '%.100s'", o->stages);
 	if (o->stages && o->all)
 		return report_usage(c, "--stages or --all, not both");
 	if (o->depth > UINT_MAX)

@@ -510,7 +510,8 @@ static int explain_file(struct cmd *c, const char *text, unsigned how, json_t *l
 	if (r >= 0)
 		r = answer_version(c, text, &t, &v, &n, how, list, &line, &made);
 	if (r < 0)
-		report("cannot find what made '%s'", text);
+		report("cannot find what made '%s': the index cannot be read (%s)", text, strerror(r > -4096 ? -r : EIO)),
+		    report_hint("stemma fsck checks it; stemma index --rebuild makes it again");
 	else if (!list)
 		puts(buf_cstr(&line));
 	buf_release(&line);

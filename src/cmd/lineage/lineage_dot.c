@@ -148,7 +148,11 @@ int lineage_svg(const struct lineage_view *v)
 	if (WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGPIPE)
 		return STATUS_SELF; /* whoever read the picture went away */
 	if (status == STATUS_OK && (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status))) {
-		report("'dot' failed");
+		if (WIFEXITED(wait_status))
+			report("cannot draw the lineage: 'dot' exited with status %d", WEXITSTATUS(wait_status));
+		else
+			report("cannot draw the lineage: 'dot' was killed by signal %d", WTERMSIG(wait_status));
+		report_hint("use --format dot, or --depth for a smaller picture");
 		status = STATUS_SELF;
 	}
 	return status;

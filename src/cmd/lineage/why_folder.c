@@ -118,7 +118,8 @@ static int print_group(struct cmd *c, struct zarr *z, const struct folder_group 
 void why_report_folder(const char *text, const struct folder *f)
 {
 	if (f->left)
-		report("'%s' has more than %d files: %zu of them were skipped", text, FOLDER_FILES, f->left);
+		report("'%s' has more than %d files: %zu were not looked at", text, FOLDER_FILES, f->left),
+		    report_hint("ask for one of its folders, or for single files");
 	if (f->unread)
 		report("%zu file%s or folder%s below '%s' could not be read", f->unread, str_plural(f->unread),
 		       str_plural(f->unread), text);

@@ -132,7 +132,7 @@ void run_trace_finish(struct run_trace *t, const char *run)
 		if (!t->quiet)
 			report("the run is not recorded: its function traces were removed");
 	} else if (path.failed || rename(t->folder, buf_cstr(&path)) < 0)
-		report("the function traces stay in '%s': %s", t->folder, strerror(errno));
+		report("cannot move the traces to '%s': %s; they stay in '%s'", buf_cstr(&path), strerror(errno), t->folder);
 	buf_release(&path);
 	free(t->folder);
 	t->folder = NULL;

@@ -148,7 +148,7 @@ static int read_pem(const char *path, struct buf *ret)
 	int rc = io_read_file(path, CERTIFICATE_MAX, ret);
 	if (rc == 0 && buf_cstr(ret)[0])
 		return STATUS_OK;
-	err_set(&err, rc < 0 ? -rc : EBADMSG, "cannot read '%s'", path);
+	err_set(&err, rc < 0 ? -rc : 0, rc < 0 ? "cannot read '%s'" : "'%s' is empty", path);
 	return report_err(&err, STATUS_SELF);
 }
 
@@ -207,14 +207,16 @@ static int check_options(struct collecting *x)
 	if (x->c->n_operands)
 		return report_usage(x->c, "collect takes no arguments");
 	if (what != 1)
-		return report_usage(x->c, "collect needs --from, --listen, --add-node, --remove-node or --status");
+		return report_usage(x->c,
+		                    "collect needs exactly one of --from, --listen, --add-node, --remove-node and --status"
+		                    " (--from FOLDER and --listen can be combined)");
 	if ((o->certificate || o->key) && (!o->certificate || !o->key || !o->listen))
 		return report_usage(x->c, "--certificate and --key require each other and --listen");
 	const bool broker = o->from && broker_is_url(o->from);
 	if ((o->ca || o->token || o->creds || o->replicas) && !broker)
 		return report_usage(x->c, "--ca, --token, --creds and --replicas require --from nats://HOST");
 	if (broker && o->listen)
-		return report_usage(x->c, "--listen and a broker need a collector each");
+		return report_usage(x->c, "--listen cannot be combined with --from nats://");
 	if (o->clocks && !o->status)
 		return report_usage(x->c, "--clocks requires --status");
 	if ((o->host || o->user) && !o->add_node)

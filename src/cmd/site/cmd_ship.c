@@ -51,8 +51,8 @@ int ship_take_answer(struct shipping *x, const struct ship_answer *a, uint64_t f
 	if (a->refused) {
 		struct buf said = {0};
 		fmt_name(&said, str_of(a->why[0] ? a->why : "no reason was given"));
-		report("the collector refused %llu of %llu frames: %s", (unsigned long long)a->refused,
-		       (unsigned long long)(frames ? frames : a->refused), buf_cstr(&said));
+		report("the collector refused %llu of %llu frames; of the first it says: %s", (unsigned long long)a->refused,
+		       (unsigned long long)(frames ? frames : a->taken + a->known + a->refused), buf_cstr(&said));
 		report_hint("they stay in the record here, and are not sent again");
 		buf_release(&said);
 	}
@@ -137,7 +137,8 @@ static int ship(struct shipping *x)
 		if (!x->o->watch && rc == 0 && err.text[0])
 			return report_err(&err, STATUS_NOTHING);
 		if (!x->o->watch && x->waits)
-			report_hint("a batch waits in '%s' for the collector; run stemma ship again to send the rest", x->o->to);
+			report("a batch waits in '%s' for the collector", x->o->to),
+			    report_hint("run stemma ship again to send the rest");
 		if (!x->o->watch || x->ended)
 			return STATUS_OK;
 		if (rc == 0 && err.text[0] && back_off == 1)
@@ -191,7 +192,7 @@ int cmd_ship(struct cmd *c, const struct opts_ship *o)
 	if (c->n_operands)
 		return report_usage(c, "ship takes no arguments");
 	if (!o->to)
-		return report_usage(c, "ship needs --to FOLDER or --to https://HOST:PORT");
+		return report_usage(c, "ship needs --to with a folder, https://HOST:PORT or nats://NAME@HOST");
 	x.carrier = carrier_to(o->to);
 	if (o->creds && x.carrier != &ship_by_nats)
 		return report_usage(c, "--creds requires --to nats://NAME@HOST");

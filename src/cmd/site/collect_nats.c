@@ -64,7 +64,7 @@ static int read_options(struct collecting *x, struct broker_at *at, char secret[
 	if (o->replicas && (end == o->replicas || *end || *replicas < 1 || *replicas > REPLICAS_MAX))
 		return report_usage(x->c, "--replicas: '%s' is not a number from 1 to %d", o->replicas, REPLICAS_MAX);
 	if (o->token && o->creds)
-		return report_usage(x->c, "one of --token and --creds");
+		return report_usage(x->c, "give only one of --token and --creds");
 	int status = o->token ? ship_read_secret(o->token, secret, SECRET) : STATUS_OK;
 	at->password = o->token ? secret : NULL;
 	return status;

@@ -41,6 +41,7 @@ static int open_http(struct shipping *x)
 	int status = ship_read_secret(x->o->token, h->token, sizeof(h->token));
 	if (status == STATUS_OK && strspn(h->token, "0123456789abcdef") != NODE_TOKEN) {
 		report("'%s' contains no token", x->o->token);
+		report_hint("stemma collect --add-node NAME >FILE, on the collector's machine, makes such a file");
 		return STATUS_SELF;
 	}
 	return status;
@@ -64,8 +65,9 @@ static int send_by_http(struct shipping *x, struct str batch, uint64_t frames, u
 		return rc < 0 ? rc : ship_take_answer(x, &a, frames, err);
 	}
 	if (r.status == 401)
-		return err_set(err, EACCES, "'%s' does not know the token", x->o->to);
-	err_set(err, 0, "'%s' answers with status %u", x->o->to, r.status);
+		return (err_set(err, 0, "the collector '%s' does not know the token", x->o->to),
+		        err_hint(err, "stemma collect --add-node, on the collector's machine, prints a new one"), -EACCES);
+	err_set(err, 0, "'%s' answered with the HTTP status %u", x->o->to, r.status);
 	if (r.status < 500 && r.status != 429)
 		return -EPROTO;
 	*wait_s = r.retry_after ? r.retry_after : *wait_s;

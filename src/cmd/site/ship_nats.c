@@ -53,7 +53,7 @@ static int open_nats(struct shipping *x)
 	if (!n)
 		return report_lack(STATUS_SELF);
 	if (x->o->token && x->o->creds)
-		return report_usage(x->c, "one of --token and --creds");
+		return report_usage(x->c, "give only one of --token and --creds");
 	return x->o->token ? ship_read_secret(x->o->token, n->password, sizeof(n->password)) : STATUS_OK;
 }
 
@@ -196,7 +196,8 @@ static int take_answers(struct shipping *x, uint64_t frames, struct err *err)
 		const struct ship_answer *a = &n->sent[i].answer;
 		if (strcmp(a->collector, all.collector) != 0) {
 			n->n = 0; /* two collectors: nobody has all */
-			return err_set(err, 0, "'%s' has two collectors; give each a stream of its own", x->o->to);
+			return err_set(err, 0, "two collectors receive from '%s': give each collector a stream of its own",
+			               x->o->to);
 		}
 		all.taken += a->taken;
 		all.known += a->known;
@@ -229,7 +230,12 @@ static int cut_batch(struct by_nats *n, struct str batch, struct err *err, struc
 		k++;
 	}
 	n->n = k;
-	return batch.n ? err_set(err, EMSGSIZE, "the broker takes messages of %zu bytes only", room) : 0;
+	if (!batch.n)
+		return 0;
+	err_set(err, 0, "a batch needs more than %d messages of %zu bytes, the largest that the NATS server accepts",
+	        MESSAGES, room);
+	err_hint(err, "set max_payload to 2MB in nats-server's configuration");
+	return -EMSGSIZE;
 }
 
 /* 0, also if it was connected; -errno with a sentence. */

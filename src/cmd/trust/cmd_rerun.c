@@ -64,7 +64,8 @@ static int make_run_folder(struct rerun_job *a)
 	const char *tmp = getenv("TMPDIR");
 	if (!a->o->in) {
 		if (asprintf(&a->dir, "%s/stemma-rerun.XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp") < 0 || !mkdtemp(a->dir)) {
-			report("cannot make a folder to run in: %s", strerror(errno));
+			report("cannot make a folder to run in below '%s': %s", tmp && *tmp == '/' ? tmp : "/tmp", strerror(errno));
+			report_hint("use --in DIR, or set TMPDIR");
 			return STATUS_SELF;
 		}
 		char *real = realpath(a->dir, NULL);
@@ -84,10 +85,14 @@ static int make_run_folder(struct rerun_job *a)
 	bool empty = d != NULL;
 	for (struct dirent *e; d && (e = readdir(d));)
 		empty &= !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..");
-	if (d)
-		closedir(d);
+	if (!d) {
+		report("cannot open the folder '%s': %s", a->o->in, strerror(errno));
+		return STATUS_USAGE;
+	}
+	closedir(d);
 	if (!empty) {
 		report("'%s' is not an empty folder", a->o->in);
+		report_hint("name a new folder with --in");
 		return STATUS_USAGE;
 	}
 	a->dir = realpath(a->o->in, NULL);
@@ -239,6 +244,8 @@ static int find_run(struct rerun_job *a)
 		report(rc == -ENOTUNIQ ? "'%s' is ambiguous: several runs have this beginning or end of their id"
 		                       : "there is no run '%s'",
 		       word);
+		report_hint(rc == -ENOTUNIQ ? "type more of the id; stemma log --json prints whole ids"
+		                            : "stemma log lists the runs");
 		return cmd_target_status(rc);
 	}
 	if (a->o->from && !(a->from = realpath(a->o->from, NULL))) {
@@ -269,7 +276,7 @@ static int report_redacted(const struct rerun_job *a)
 	struct buf b = {0};
 	for (size_t i = 0; a->plan.argv && a->plan.argv[i]; i++)
 		if (strstr(a->plan.argv[i], "***")) {
-			buf_printf(&b, "%s%zu, ", b.n ? ", " : "", i);
+			buf_printf(&b, "%sargument %zu, ", b.n ? "; " : "", i);
 			fmt_name(&b, str_of(a->plan.argv[i]));
 		}
 	report("an argument of the run was redacted as a secret, so it cannot be run again: %s", buf_cstr(&b));

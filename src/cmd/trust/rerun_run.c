@@ -62,7 +62,7 @@ static void take_printed(struct rerun_job *a, int fd, int to)
 		if ((k = io_write(to, room, (size_t)k, NULL) < 0 ? -errno : k) < 0)
 			break;
 	if (k < 0)
-		report("cannot write the whole output to '%s'", a->o->output);
+		report("cannot write the whole output to '%s': %s", a->o->output, strerror(k < 0 ? (int)-k : EIO));
 }
 
 /* In the command's process. What it may reach is decided; from here on it is so. 0; -1: it could not be confined, which

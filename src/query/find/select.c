@@ -406,6 +406,7 @@ static int of_run(const struct select *w, const char *text, struct idset *ret)
 	int r = store_find_run(w->s, text, &run);
 	if (r == 0 || r == -ENOTUNIQ) {
 		err_set(w->err, 0, r ? "'%.100s' is ambiguous: several runs match" : "there is no run '%.100s'", text);
+		err_hint(w->err, r ? "type more of the id; stemma log --json prints whole ids" : "stemma log lists the runs");
 		return r ? r : -ENOENT;
 	}
 	if (r > 0 && w->kind == EXPR_RUNS)
