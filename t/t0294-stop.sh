@@ -45,9 +45,9 @@ result $? "as JSON, too" "$T/list"
 "$STEMMA" doctor --quick >"$T/list" 2>&1
 grep -q '^standby *ok.*at present' "$T/list" && grep '^standby' "$T/list" | grep -q 'has one\|have one'
 result $? "doctor names it" "$T/list"
-await sh -c '"$1" log 2>/dev/null | grep -q runs' - "$STEMMA"
+await sh -c '"$1" log 2>/dev/null | grep -q running' - "$STEMMA"
 "$STEMMA" log >"$T/list" 2>&1 && "$STEMMA" show @ >>"$T/list" 2>&1
-grep -q ' runs ' "$T/list" && grep -q "standby: process $s" "$T/list"
+grep -q ' running ' "$T/list" && grep -q "standby: process $s" "$T/list"
 result $? "log and show name it" "$T/list"
 "$STEMMA" log --json >"$T/list" 2>&1
 $PYTHON -c "import json, sys; sys.exit(json.load(sys.stdin)['runs'][0]['standby'] != int(sys.argv[1]))" "$s" <"$T/list"
