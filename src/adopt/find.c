@@ -22,7 +22,7 @@ static bool ends(const char *name, const char *end)
 	return str_ends(str_of(name), str_of(end));
 }
 
-/* What lies in a folder by this name, if a reader knows it. */
+/* What lies in a folder by this name, if a reader knows it. 0, also where none does; -ENOMEM. */
 static int look_at_file(struct search *s, int folder, const char *name)
 {
 	const char *path = buf_cstr(&s->path);

@@ -18,16 +18,19 @@ static const struct {
 #undef X
 };
 
+/* As options and JSON have it. Static. */
 const char *adopt_tool_name(enum adopt_tool t)
 {
 	return tools[t].name;
 }
 
+/* For people. Static. */
 const char *adopt_tool_title(enum adopt_tool t)
 {
 	return tools[t].title;
 }
 
+/* It may not be used afterwards. */
 void adopt_release(struct adopt_jobs *jobs)
 {
 	for (size_t i = 0; i < jobs->v.n; i++) {
@@ -158,6 +161,7 @@ int adopt_input(struct adopt_jobs *l, struct adopt_job *j, const char *base, str
 	return text && !slot ? -ENOMEM : rc;
 }
 
+/* As adopt_input. 0, also where it is left out; -ENOMEM. */
 int adopt_output(struct adopt_jobs *l, struct adopt_job *j, const char *base, struct str path)
 {
 	int rc;

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* When a file of the task was written, TIME_NONE where there is none. */
+/* When a file of the task was written, TIME_NONE where there is none. ns. */
 static int64_t written(int folder, const char *name)
 {
 	struct stat st;
@@ -62,6 +62,7 @@ static int take_files(struct adopt_jobs *l, struct adopt_job *j, int folder, con
 	return rc;
 }
 
+/* Beside .command.run. 0, also where it cannot be read or says nothing; -ENOMEM. */
 int adopt_read_nextflow(struct adopt_jobs *l, int folder, const char *path)
 {
 	struct buf run = {0}, script = {0}, code = {0};

@@ -71,7 +71,7 @@ static int take_document(struct events *e, const json_t *o)
 	return rc;
 }
 
-/* One a line; what is no event is passed over, for other programs write to the same files. */
+/* One a line; what is no event is passed over, for other programs write to the same files. 0, -ENOMEM. */
 static int take_lines(struct events *e, struct str text)
 {
 	int rc = 0;
@@ -87,6 +87,7 @@ static int take_lines(struct events *e, struct str text)
 	return rc;
 }
 
+/* name: of a file of events. 0, also where it holds none; -ENOMEM. */
 int adopt_read_openlineage(struct adopt_jobs *l, int folder, const char *path, const char *name)
 {
 	struct buf text = {0}, source = {0};

@@ -13,6 +13,7 @@ struct crate {
 	struct map by_id; /* hash of an @id -> its place in the graph */
 };
 
+/* True also where "@type" is a list with type in it. False where o has none. */
 static bool is_of_type(const json_t *o, const char *type)
 {
 	const json_t *t = json_object_get(o, "@type");
@@ -113,6 +114,7 @@ static int take_action(const struct crate *c, const json_t *action, const char *
 	return rc == 0 ? take_references(c, j, action, "result", true) : rc;
 }
 
+/* Of ro-crate-metadata.json. 0, also where that is none; -ENOMEM. */
 int adopt_read_ro_crate(struct adopt_jobs *l, int folder, const char *path)
 {
 	struct buf source = {0};

@@ -108,6 +108,7 @@ static uint64_t file_number(struct adopt_writer *w, const struct adopted_file *f
 	return n;
 }
 
+/* Emits what is known of file num at a time (ns): its size and time of change. Of its content nothing is said. */
 static void emit_state(struct adopt_writer *w, const struct adopted_file *f, uint64_t num, int64_t time)
 {
 	emit(w,
