@@ -294,7 +294,7 @@ static ssize_t keep_command(const struct collecting *c, store_id *v, size_t n)
 	return rc < 0 ? rc : (ssize_t)kept;
 }
 
-/* The settings of the first of the executions that is a program's. */
+/* The settings of the first of the executions that is a program's. 0, -errno. */
 static int add_settings(struct collecting *c, struct by_run *r, const struct strlist *argv, const store_id *execs,
                         size_t n)
 {
@@ -335,6 +335,7 @@ static int add_aspects(struct collecting *c, struct by_run *r, const struct strl
 	return rc < 0 ? rc : collect_inputs(c, r, execs, n, cwd);
 }
 
+/* The run as yet without inputs. The ULID is copied, the rest of info is not kept. */
 static struct by_run begin_run(const struct run_info *info)
 {
 	struct by_run r = {.id = info->id, .start = info->start, .ending = info->ending, .code = info->code};
@@ -412,6 +413,7 @@ static void find_varying(struct by_inputs *b)
 	}
 }
 
+/* Whether both runs have the same value of each aspect that does not vary by itself. */
 static bool is_alike(const struct by_inputs *b, size_t one, size_t other)
 {
 	for (size_t k = 0; k < b->aspects.n; k++)
@@ -504,6 +506,7 @@ int by_inputs_find(const struct answer_source *a, const char *const *words, size
 	return rc;
 }
 
+/* Its lists are empty then. */
 void by_inputs_release(struct by_inputs *b)
 {
 	for (size_t i = 0; i < b->runs.n; i++)
@@ -545,6 +548,7 @@ int by_inputs_change(const struct answer_source *a, const struct by_value *usual
 	return rc;
 }
 
+/* NULL becomes JSON's null. The caller owns it. */
 static json_t *value_json(const struct by_value *v)
 {
 	return v ? js_string(str_of(v->text)) : json_null();

@@ -48,6 +48,7 @@ static bool in_session(struct str path)
 	return at && memmem(at, (size_t)(path.p + path.n - at), pid, sizeof(pid) - 1);
 }
 
+/* By the kind of file, and of regular ones by the path. */
 enum entity_sort entity_sort(uint64_t kind, struct str path)
 {
 	if (kind == TERM_kind_socket)
@@ -133,7 +134,7 @@ json_t *entity_json(const struct version_info *v, const struct file_info *f)
 	return o;
 }
 
-/* The path of a file, or nothing. Valid until the next store_file. */
+/* The path of a file, or nothing. Valid until the next store_file. 0, -errno. */
 static int read_path_of_file(struct store *s, store_id file, struct str *ret)
 {
 	struct file_info f;
@@ -157,6 +158,7 @@ static int whose(struct store *s, store_id exec, struct exec_info *ret)
 	return 0;
 }
 
+/* Fills *ret with what is known of x. 0 and the caller owns it; -errno and *ret stays as it is. */
 int exec_json(struct store *s, const struct exec_info *x, json_t **ret)
 {
 	json_t *o = json_object();
@@ -359,6 +361,7 @@ void fmt_who(struct buf *b, struct str user, struct str host)
 	}
 }
 
+/* Appends the user's name; nothing where it is not known. 0, -errno. */
 int exec_user(struct store *s, store_id exec, struct buf *b)
 {
 	struct exec_info x;
@@ -402,6 +405,7 @@ int fmt_deleted(struct store *s, const struct deletion *d, size_t max, bool brie
 	return r < 0 ? r : 0;
 }
 
+/* Sets o's "deleted": when, and by which execution, null where that is not known. 0, -errno. */
 int deleted_json(struct store *s, const struct deletion *d, json_t *o)
 {
 	json_t *one = json_object(), *by = NULL;

@@ -16,6 +16,7 @@
 
 /* ---- text ---- */
 
+/* The letter after the backslash; 0 where there is no short form. */
 static char short_escape(uint32_t c)
 {
 	return c == '\\' ? '\\' : c == '\n' ? 'n' : c == '\t' ? 't' : c == '\r' ? 'r' : 0;
@@ -189,6 +190,7 @@ void fmt_time(struct buf *b, int64_t ns, bool shorter)
 		buf_printf(b, "%c%02ld:%02ld", off < 0 ? '-' : '+', labs(off) / 60, labs(off) % 60);
 }
 
+/* 250 ms, 2.50 s, 3:07, 2:10:00, 3d 02:10. */
 void fmt_duration(struct buf *b, uint64_t ns)
 {
 	uint64_t s = ns / NS;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+/* f is empty then. */
 void folder_release(struct folder *f)
 {
 	for (size_t i = 0; i < f->n_groups; i++) {
@@ -138,11 +139,13 @@ static int add_folder_file(const struct answer_source *a, const char *path, unsi
 	return r < 0 ? r : 0;
 }
 
+/* For fts. */
 static int compare_entries(const FTSENT **a, const FTSENT **b)
 {
 	return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
+/* Order of qsort: the most files first, then by programs. */
 static int compare_groups(const void *pa, const void *pb)
 {
 	const struct folder_group *a = pa, *b = pb;

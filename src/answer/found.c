@@ -148,6 +148,7 @@ int found_make(const struct answer_source *a, const struct expr *e, enum expr_ki
 	return r < 0 ? r : 0;
 }
 
+/* f is empty then. */
 void found_rows_release(struct found *f)
 {
 	for (size_t i = 0; i < f->n; i++)

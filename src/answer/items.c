@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* l is empty then. */
 void items_release(struct items *l)
 {
 	free(l->v);
@@ -34,6 +35,7 @@ bool item_is_data(const struct answer_source *a, const struct edge *e, const str
 	return store_is_data(&t, f->path, a->system_extra);
 }
 
+/* Order of qsort: by version. */
 static int compare_items(const void *a, const void *b)
 {
 	const struct item *x = a, *y = b;
@@ -46,6 +48,8 @@ struct gathered {
 	struct idmap at; /* version -> place */
 };
 
+/* Adds f to e, an edge between the same two: sums the counts, and keeps only the mode and the bytes that hold for both.
+ * */
 static void merge_item(struct edge *e, const struct edge *f)
 {
 	e->sure |= f->sure;

@@ -27,11 +27,13 @@ static void to_utf8(struct buf *b, struct str s)
 	}
 }
 
+/* Takes value over, also if it fails; o and value may be NULL then. */
 void js_put(json_t *o, const char *key, json_t *value)
 {
 	json_object_set_new(o, key, value);
 }
 
+/* Takes value over, also if it fails. */
 void js_add(json_t *array, json_t *value)
 {
 	json_array_append_new(array, value);
@@ -50,6 +52,7 @@ static json_t *string_of(struct str s, bool *ret_whole)
 	return v;
 }
 
+/* A new JSON string in base64. NULL without memory. */
 static json_t *base64_of(struct str s)
 {
 	struct buf b = {0};
@@ -65,6 +68,7 @@ json_t *js_string(struct str s)
 	return string_of(s, &whole);
 }
 
+/* Sets o[key]. A text that is no UTF-8 gets a twin, key_base64, with its bytes; key must be short (70). */
 void js_str(json_t *o, const char *key, struct str s)
 {
 	bool whole;
@@ -115,21 +119,25 @@ void js_pairs(json_t *o, const char *key, const struct strlist *l)
 	js_put(o, key, pairs);
 }
 
+/* Sets o[key]; text may not be NULL. */
 void js_text(json_t *o, const char *key, const char *text)
 {
 	js_str(o, key, str_of(text));
 }
 
+/* Sets o[key] to the public id. */
 void js_pub(json_t *o, const char *key, const struct pubid *id)
 {
 	js_str(o, key, str_n(id->text, strnlen(id->text, sizeof(id->text))));
 }
 
+/* Sets o[key]; INT64_MAX at most. */
 void js_num(json_t *o, const char *key, uint64_t n)
 {
 	js_put(o, key, json_integer((json_int_t)(n > INT64_MAX ? INT64_MAX : n)));
 }
 
+/* Sets o[key] to the number as a text, since readers of JSON lose digits of large ones. */
 void js_big(json_t *o, const char *key, uint64_t n)
 {
 	char text[24];
@@ -137,6 +145,7 @@ void js_big(json_t *o, const char *key, uint64_t n)
 	js_text(o, key, text);
 }
 
+/* Sets o[key]. */
 void js_bool(json_t *o, const char *key, bool yes)
 {
 	js_put(o, key, json_boolean(yes));
@@ -197,6 +206,7 @@ static json_t *time_of(int64_t ns)
 	return n ? json_stringn(text, n) : json_null();
 }
 
+/* Sets o[key] to the time (ns); null where there is none. */
 void js_time(json_t *o, const char *key, int64_t ns)
 {
 	js_put(o, key, time_of(ns));

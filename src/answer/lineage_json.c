@@ -47,6 +47,8 @@ struct out {
 
 /* ---- pieces ---- */
 
+/* Hands on what was written, if it is at least that many bytes, and empties the buffer. o->r gets what the sink gives;
+ * nothing after it failed. */
 static void give_piece(struct out *o, size_t least)
 {
 	if (o->b.n < least || o->b.failed || o->r < 0)
@@ -76,6 +78,7 @@ static int add_within(const char *p, size_t n, void *arg)
 	return w->b->failed ? -1 : 0;
 }
 
+/* Appends the value, depth levels indented. Does not take v; NULL or no memory: o->failed. */
 static void write_value(struct out *o, const json_t *v, unsigned depth)
 {
 	struct within w = {&o->b, depth};
@@ -83,12 +86,14 @@ static void write_value(struct out *o, const json_t *v, unsigned depth)
 		o->failed = true;
 }
 
+/* Opens a list in the object that is being written; it is not the object's first member. */
 static void begin_list(struct out *o, const char *key)
 {
 	buf_printf(&o->b, ",\n \"%s\": [", key);
 	o->any = false;
 }
 
+/* Puts what separates two elements, and hands on what is written where it is enough for a piece. */
 static void next_of_list(struct out *o)
 {
 	buf_str(&o->b, str_of(o->any ? ",\n  " : "\n  "));
@@ -96,6 +101,7 @@ static void next_of_list(struct out *o)
 	give_piece(o, PIECE);
 }
 
+/* next_of_list separates the elements before. */
 static void end_list(struct out *o)
 {
 	buf_printf(&o->b, o->any ? "\n ]" : "]");
@@ -211,6 +217,7 @@ static int find_agents(struct out *o, const struct exec_info *x, struct agents_o
 
 /* ---- edges ---- */
 
+/* Appends a member to an object that has one already. The text must need no escapes. */
 static void write_text(struct out *o, const char *key, const char *text)
 {
 	struct buf *b = &o->b;
@@ -221,6 +228,7 @@ static void write_text(struct out *o, const char *key, const char *text)
 	buf_char(b, '"');
 }
 
+/* The caller ends it with end_edge. */
 static void begin_edge(struct out *o, const char *type)
 {
 	next_of_list(o);
@@ -239,6 +247,8 @@ struct end_of_edge {
 	uint32_t agent, node;
 };
 
+/* Writes which node or agent the edge ends at. An agent's text is JSON already; a twin in base64 where it was no UTF-8.
+ * */
 static void write_end(struct out *o, const char *key, struct end_of_edge end)
 {
 	if (end.agent == NONE) {
@@ -314,6 +324,7 @@ static void write_number(struct out *o, const char *key, uint64_t n)
 	buf_add(&o->b, digits + at, sizeof(digits) - at);
 }
 
+/* Writes the time (ns) as JSON has it, null where there is none. */
 static void write_time(struct out *o, int64_t ns)
 {
 	char text[JS_TIME_MAX];
@@ -348,6 +359,7 @@ static void write_opened_name(struct out *o, const struct lineage_edge *e)
 	json_decref(one);
 }
 
+/* Writes one edge with what is known of it: bytes, count and times only where there are any. */
 static void write_edge(struct out *o, const struct lineage_edge *e)
 {
 	static const char *const types[] = {"used", "wasGeneratedBy", "wasDerivedFrom", "wasInformedBy"};
@@ -430,12 +442,14 @@ static int write_nodes(struct out *o, bool execs)
 	return r;
 }
 
+/* Takes nothing over: list stays the caller's. */
 static void write_list(struct out *o, const char *key, const json_t *list)
 {
 	buf_printf(&o->b, ",\n \"%s\": ", key);
 	write_value(o, list, 1);
 }
 
+/* Edges to agents first, then those of the lineage. */
 static void write_edges(struct out *o)
 {
 	begin_list(o, "edges");
@@ -463,7 +477,8 @@ static void write_rest(struct out *o, uint64_t record)
 	json_decref(list);
 }
 
-/* All roots, where there are several: of a Zarr array the versions of its chunks. */
+/* All roots, where there are several: of a Zarr array the versions of its chunks. 0, -errno; -ENOENT: the store lacks
+ * one. */
 static int write_roots(struct out *o)
 {
 	struct version_info v;

@@ -21,6 +21,8 @@ struct live_run {
 	pid_t pid;
 };
 
+/* A visitor of the running processes: notes the run that a process of this user's records. Beyond memory it is left
+ * out. */
 static void add_live(void *arg, pid_t pid, const char *run, bool own)
 {
 	struct live_runs *l = arg;
@@ -133,6 +135,7 @@ const char *live_word(enum recording r)
 	return words[r];
 }
 
+/* l is empty then. */
 void live_release(struct live_runs *l)
 {
 	free(l->v);

@@ -31,6 +31,7 @@ int makers_init(struct makers *m, struct store *s, const struct lineage *l)
 	return 0;
 }
 
+/* m is empty then. */
 void makers_release(struct makers *m)
 {
 	free(m->users);
@@ -291,7 +292,7 @@ static int unaccounted(struct makers *m, const struct lineage_node *v, uint32_t 
 }
 
 /* Who was handed the descriptor, and may have written, and handed it on: it did not if the others' bytes are just those
- * that came. */
+ * that came. MAKER_OPENER or MAKER_WRITER; -errno. */
 static int role_of_holder(struct makers *m, const struct lineage_node *v, uint32_t k)
 {
 	uint64_t less, more;
@@ -326,6 +327,7 @@ static int is_memory(struct makers *m, store_id version)
 	return r > 0 ? f.kind == TERM_kind_shm : r;
 }
 
+/* As makers.h says: MAKER_WRITER, MAKER_OPENER or MAKER_BOTH; -errno. */
 int maker_role(struct makers *m, uint32_t version, const struct lineage_edge *e)
 {
 	const struct lineage_node *v = &m->l->nodes[version];

@@ -386,6 +386,7 @@ int shape_make(const struct shape_of *v, struct shape *ret)
 	return r;
 }
 
+/* s is empty then. */
 void shape_release(struct shape *s)
 {
 	free(s->branches);

@@ -12,6 +12,7 @@ struct summaries {
 	int64_t n;
 };
 
+/* A copy that the caller frees; NULL without memory. */
 static char *copy_summary_text(struct str s)
 {
 	return strndup(s.p ? s.p : "", s.n);

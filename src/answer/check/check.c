@@ -95,6 +95,8 @@ static int is_to_be_declared(struct job *j, const struct edge *e)
 	       !check_declares(&j->declared, buf_view(&j->path));
 }
 
+/* Notes that the execution read e's version, once for each file: a later edge may only make it sure. 0 also where the
+ * version or its file is not in the store; -errno. */
 static int add_undeclared(struct job *j, store_id exec, const struct edge *e)
 {
 	store_id file;
@@ -121,6 +123,8 @@ static int add_undeclared(struct job *j, store_id exec, const struct edge *e)
 	return 0;
 }
 
+/* Fills j->program with the path of the execution's program, empty where it is not known, and with it whether an engine
+ * starts it. 0, -errno. */
 static int load_program(struct job *j, store_id exec)
 {
 	struct exec_brief x;
@@ -155,6 +159,8 @@ static int look_at_exec(struct job *j, store_id exec)
 	return r;
 }
 
+/* Adds what one job read to the check's inputs; a job whose declared inputs cannot be told goes to c->unknown instead.
+ * 0, -errno. */
 static int look_at_job(const struct answer_source *a, struct check *c, uint32_t stage)
 {
 	struct job j = {.a = a, .c = c, .stage = stage};
@@ -201,6 +207,7 @@ int check_run(const struct answer_source *a, store_id run, struct check *ret)
 	return r;
 }
 
+/* c itself may not be used afterwards. */
 void check_release(struct check *c)
 {
 	vec_release(&c->inputs);

@@ -28,6 +28,7 @@ static void append_absolute(struct buf *b, struct str folder, struct str path)
 	}
 }
 
+/* Notes the path, taken relative to d->folder where it is not absolute. 0, -ENOMEM. */
 static int declare(struct check_declared *d, struct str path)
 {
 	struct buf whole = {0};
@@ -58,6 +59,7 @@ int check_declared_load(struct stages *st, uint32_t stage, struct check_declared
 	return r;
 }
 
+/* d itself may not be used afterwards. */
 void check_declared_release(struct check_declared *d)
 {
 	idmap_release(&d->paths);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+/* A new object with the names of the stage's job. The caller owns it. */
 static json_t *names_json(const struct check *c, uint32_t stage)
 {
 	json_t *o = json_object();

@@ -105,6 +105,7 @@ static int find_build_origin(struct store *s, store_id version, struct err *err,
 	return r;
 }
 
+/* It may not be used afterwards. */
 static void release_build_origin(struct origin_of *o)
 {
 	build_sources_release(&o->sources);
@@ -113,11 +114,13 @@ static void release_build_origin(struct origin_of *o)
 		build_release(&o->elf);
 }
 
+/* Belongs to b; "" if it made nothing. Of several the first one. */
 static const char *made_path(const struct build *b)
 {
 	return b->out.n ? b->out.v[0].path : "";
 }
 
+/* Of the first file that it made, without its folder; "" if it made none. */
 static const char *made_name(const struct build *b)
 {
 	const char *p = made_path(b), *slash = strrchr(p, '/');
@@ -179,6 +182,7 @@ static int match_records(struct store *s, struct origin_of o[2], bool same, stru
 	return r;
 }
 
+/* Appends the arguments, quoted as for a shell, with blanks between. */
 static void command_words(const struct build *b, struct buf *out)
 {
 	for (char **a = b->argv; *a; a++) {
@@ -274,6 +278,8 @@ static void put_tail(struct buf *b, struct str path, size_t columns)
 
 enum { VALUE = 29, VALUE_WIDE = 56 }; /* columns: two side by side, or one */
 
+/* Appends a value for a person, cut to fit into so many columns; "(none)" where it is empty. Of a digest only the first
+ * 12 digits. */
 static void format_build_value(struct buf *b, struct str s, size_t columns)
 {
 	struct buf v = {0};

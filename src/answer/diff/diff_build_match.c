@@ -39,6 +39,7 @@ static void release_flag_tokens(struct tokens *k)
 	arena_release(&k->bytes);
 }
 
+/* v ends with NULL. */
 static bool is_one_of_words(const char *word, const char *const *v)
 {
 	for (; *v; v++)
@@ -103,6 +104,7 @@ static int defines_of(const struct build *b, struct tokens *ret)
 	return r;
 }
 
+/* Appends the words with blanks between, but for those that taken says; taken may be NULL: all. */
 static void join_tokens(const struct tokens *k, const bool *taken, struct buf *out)
 {
 	for (size_t i = 0; i < k->t.n; i++)
@@ -142,7 +144,7 @@ static int match_tokens(const struct tokens *a, const struct tokens *b, const ch
 	return r;
 }
 
-/* `of` takes from each command the words that are compared. As match_tokens. */
+/* `of` takes from each command the words that are compared. As match_tokens. 0, or what each or match_tokens gives. */
 static int match_words(const struct build *a, const struct build *b, int (*of)(const struct build *, struct tokens *),
                        const char *part, build_part *each, void *arg)
 {
@@ -157,6 +159,7 @@ static int match_words(const struct build *a, const struct build *b, int (*of)(c
 
 /* ---- the rest of a command ---- */
 
+/* Calls each where the texts differ, with NULL for an empty one. 0 if they are the same, else what each gives. */
 static int match_text(const char *part, const char *a, const char *b, build_part *each, void *arg)
 {
 	return strcmp(a, b) == 0 ? 0 : each(arg, part, "", a[0] ? a : NULL, b[0] ? b : NULL);
@@ -240,6 +243,7 @@ int match_commands(const struct build *a, const struct build *b, build_part *eac
 	return r < 0 ? r : match_env(a, b, each, arg);
 }
 
+/* Appends the commit, and "with changes" only where that is known. Nothing where there is no commit. */
 static void commit_words(const struct build *b, struct buf *out)
 {
 	buf_printf(out, "%s%s", b->commit, b->commit[0] && b->dirty > 0 ? " with changes" : "");
@@ -259,6 +263,7 @@ int match_places(const struct build *a, const struct build *b, build_part *each,
 
 /* ---- what went in ---- */
 
+/* Order of qsort, so that the same file of both sides gets the same place. */
 static int compare_by_path_and_digest(const void *pa, const void *pb)
 {
 	const struct build_file *a = *(const struct build_file *const *)pa, *b = *(const struct build_file *const *)pb;
@@ -277,6 +282,7 @@ static const struct build_file **sorted(const struct build_sources *s)
 	return v;
 }
 
+/* False also where one of them has no digest. */
 static bool have_same_bytes(const struct build_file *a, const struct build_file *b)
 {
 	return a->digested && b->digested && digest_eq(&a->digest, &b->digest);
@@ -287,6 +293,7 @@ struct pairing {
 	size_t na, nb;
 };
 
+/* The folder does not count. */
 static bool have_same_name(const struct build_file *a, const struct build_file *b)
 {
 	return str_eq(str_base_name(str_of(a->path)), str_base_name(str_of(b->path)));

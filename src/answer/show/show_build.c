@@ -43,6 +43,7 @@ int show_build_load(const struct answer_source *a, const struct build *b, bool c
 	return r < 0 ? r : 0;
 }
 
+/* v is empty then; the build that it refers to stays. */
 void show_build_release(struct show_build *v)
 {
 	build_sources_release(&v->sources);
@@ -52,6 +53,7 @@ void show_build_release(struct show_build *v)
 
 /* ---- JSON ---- */
 
+/* Sets o[key] to the list of words; v ends with NULL. */
 static void words_json(json_t *o, const char *key, char *const *v)
 {
 	json_t *list = json_array();
@@ -84,6 +86,7 @@ static json_t *file_json(const struct build_file *f)
 	return o;
 }
 
+/* The caller owns it. */
 static json_t *files_json(const struct build_files *l)
 {
 	json_t *list = json_array();
@@ -92,6 +95,7 @@ static json_t *files_json(const struct build_files *l)
 	return list;
 }
 
+/* With what became of each source since, where that was looked at. The caller owns it. */
 static json_t *sources_json(const struct show_build *v)
 {
 	json_t *list = json_array();

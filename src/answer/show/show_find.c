@@ -53,7 +53,7 @@ static int find_file_builds(struct store *s, const char *path, struct err *err, 
 	return list_one(build_from_elf(path, err, &b), &b, ret);
 }
 
-/* What the name of a record, or of a file on disk, leads to. */
+/* What the name of a record, or of a file on disk, leads to. 0, also where nothing is found; -errno with a sentence. */
 static int find_builds(struct store *s, const char *text, bool only_file, struct err *err, struct build_list *ret)
 {
 	struct build b;
@@ -64,6 +64,7 @@ static int find_builds(struct store *s, const char *text, bool only_file, struct
 	return r == -ENOENT || r == -EISDIR ? -EIO : r;
 }
 
+/* Whether the build noted that a compiler cache answered: then its inputs were not all read. */
 static bool is_from_cache(const struct build *b)
 {
 	for (size_t k = 0; b->gaps && b->gaps[k]; k++)
@@ -94,6 +95,7 @@ int show_find(const struct answer_source *a, const char *text, bool only_file, b
 	return n ? 1 : r;
 }
 
+/* f is empty then. */
 void show_found_release(struct show_found *f)
 {
 	build_list_release(&f->builds);

@@ -35,6 +35,7 @@ static int sort_items(const struct answer_source *a, bool all, bool of_run, stru
 	return 0;
 }
 
+/* l is empty then. */
 static void items_and_sorts_release(struct show_items *l)
 {
 	items_release(&l->items);
@@ -61,6 +62,7 @@ int show_run_load(const struct answer_source *a, store_id run, bool all, struct 
 	return r;
 }
 
+/* r is empty then. */
 void show_run_release(struct show_run *r)
 {
 	free(r->execs);
@@ -107,6 +109,7 @@ int show_exec_load(const struct answer_source *a, store_id exec, bool all, struc
 	return r;
 }
 
+/* x is empty then. */
 void show_exec_release(struct show_exec *x)
 {
 	items_and_sorts_release(&x->used);

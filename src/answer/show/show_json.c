@@ -32,7 +32,7 @@ static int item_json(struct store *s, store_id exec, const struct item *item, bo
 	return r;
 }
 
-/* Those that are listed, under the key. */
+/* Those that are listed, under the key. 0, negative: not all of them. */
 static int items_json(struct store *s, const struct show_items *l, bool used, json_t *o, const char *key)
 {
 	json_t *list = json_array();
@@ -191,7 +191,8 @@ static int exec_ids_json(struct store *s, const struct edges *e, json_t *list)
 	return 0;
 }
 
-/* Adds the version with its makers and readers to versions; null where the record does not have it. */
+/* Adds the version with its makers and readers to versions; null where the record does not have it. 1, 0: it does not
+ * have it; -errno. */
 static int version_json(struct store *s, store_id id, json_t *versions)
 {
 	struct version_info v;

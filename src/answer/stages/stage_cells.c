@@ -43,6 +43,7 @@ static int load_run(struct store *s, store_id run, struct stage_cells *c)
 	return r < 0 ? r : 0;
 }
 
+/* Order of qsort: by execution, then by time. */
 static int compare_cells(const void *pa, const void *pb)
 {
 	const struct stage_cell *a = pa, *b = pb;
@@ -100,6 +101,7 @@ int stage_cells_load(struct store *s, const struct lineage *l, struct stage_cell
 	return r < 0 ? r : settle(ret);
 }
 
+/* c itself may not be used afterwards. */
 void stage_cells_release(struct stage_cells *c)
 {
 	for (size_t i = 0; i < c->v.n; i++)

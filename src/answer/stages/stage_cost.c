@@ -6,11 +6,14 @@
 
 enum { KNOWN_CPU = 1, KNOWN_RSS = 4, KNOWN_READ = 7, KNOWN_WRITE = 8 }; /* bits of exec_info.known */
 
+/* Ended by a signal, or with a status other than 0. An end that is not known is none. */
 static bool has_failed(const struct exec_info *x)
 {
 	return x->ending == TERM_ending_signaled || (x->ending == TERM_ending_exited && x->code);
 }
 
+/* Widens c's span by the execution's. One that still runs makes the end TIME_NEVER; a time that is not known changes
+ * nothing. */
 static void add_times(struct stage_cost *c, const struct exec_info *x)
 {
 	if (x->start != TIME_NONE && (c->start == TIME_NONE || x->start < c->start))

@@ -15,6 +15,7 @@ struct out {
 	bool up;
 };
 
+/* Sets o[name], null where it is not known. *ret_whole becomes false unless the figure is known and whole. */
 static void put_figure(json_t *o, const char *name, const struct stage_figure *f, bool *ret_whole)
 {
 	if (f->known)
@@ -59,6 +60,7 @@ static json_t *wildcards_json(const struct stage *g)
 	return o;
 }
 
+/* Sets o[key]; null for NULL. */
 static void put_text(json_t *o, const char *key, const char *text)
 {
 	if (text)
@@ -107,7 +109,7 @@ static int add_workflow(struct out *o, store_id engine, json_t *stage)
 	return r < 0 ? r : 0;
 }
 
-/* A part of the execution `of`. */
+/* A part of the execution `of`. Always 0. */
 static int put_cell(struct out *o, const struct stage_cell *cell, const struct pubid *of, json_t *one)
 {
 	js_text(one, "kind", stage_view_notebook(o->w, cell) ? "cell" : "activity");

@@ -117,11 +117,13 @@ static int find_groups(struct folding *f)
 	return r;
 }
 
+/* A node outside all groups counts as a step. */
 static enum stage_group_kind kind_of(const struct folding *f, uint32_t node)
 {
 	return f->w->group[node] ? f->w->groups[f->w->group[node] - 1].kind : GROUP_STEP;
 }
 
+/* A node outside all groups is none. */
 static bool is_engine(const struct folding *f, uint32_t node)
 {
 	return f->w->group[node] && kind_of(f, node) == GROUP_ENGINE;
@@ -170,6 +172,8 @@ struct sides {
 	uint32_t *above, *below;
 };
 
+/* Notes that side's node belongs to leader; a second other one makes it HIDDEN. 0: none yet. Numbers are stored plus 1.
+ * */
 static void note_side(uint32_t *side, uint32_t leader)
 {
 	*side = *side == 0 || *side == leader + 1 ? leader + 1 : HIDDEN;
@@ -318,7 +322,7 @@ static int join_script_down(struct folding *f, struct pairs *p, const struct bra
 	return r < 0 ? r : 0;
 }
 
-/* What an engine made for a job by itself is the job's. *child: the engine, and then the job. */
+/* What an engine made for a job by itself is the job's. *child: the engine, and then the job. 0, -errno. */
 static int redirect_made(struct folding *f, uint32_t node, uint32_t *child)
 {
 	uint32_t exec = f->up ? *child : node, version = f->up ? node : *child, stage;
@@ -414,7 +418,7 @@ static int add_branch(struct folding *f, struct pairs *p, uint32_t node, const s
 }
 
 /* From one node to another that is before it in the same program: what the earlier one had, the later one may have.
- * cell: that one of the two. */
+ * cell: that one of the two. 0, -ENOMEM. */
 static int add_link(struct folding *f, struct pairs *p, uint32_t later, uint32_t earlier, const struct stage_cell *cell,
                     const char *words, struct lineage_edge *link)
 {
@@ -467,6 +471,7 @@ static int add_links(struct folding *f, struct pairs *p)
 	return r;
 }
 
+/* Order of qsort. */
 static int by_node(const void *pa, const void *pb)
 {
 	const struct pair *a = pa, *b = pb;
@@ -605,6 +610,7 @@ int stage_view_make(const struct shape_of *v, struct stages *st, struct stage_vi
 	return r;
 }
 
+/* w is empty then; the walk that it is of stays. */
 void stage_view_release(struct stage_view *w)
 {
 	stage_cells_release(&w->cells);

@@ -141,7 +141,7 @@ static int add_outputs(struct workflows *w, store_id exec)
 	return r < 0 ? r : 0;
 }
 
-/* As add_outputs, of all its executions. */
+/* As add_outputs, of all its executions. 0, -errno. */
 static int add_run(struct workflows *w, store_id run)
 {
 	store_id *execs = NULL;
@@ -231,6 +231,7 @@ int workflows_find(const struct answer_source *a, store_id file, struct workflow
 	return r;
 }
 
+/* w is empty then. */
 void workflows_release(struct workflows *w)
 {
 	for (size_t i = 0; i < w->n_shared; i++)

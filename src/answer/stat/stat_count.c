@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* TIME_NONE is no time: then the other one. ns. */
 static int64_t earlier_time(int64_t a, int64_t b)
 {
 	return a == TIME_NONE || (b != TIME_NONE && b < a) ? b : a;
@@ -29,6 +30,7 @@ static void add_moved(struct stat_moved *to, const struct stat_moved *from)
 		to->size[i] += from->size[i];
 }
 
+/* Whether an interface is one of HDF5's (or netCDF's), whose calls are not system calls. */
 static bool is_hdf5_api(unsigned api)
 {
 	return api >= TERM_ioapi_data && api < STAT_APIS;
@@ -150,7 +152,7 @@ static void add_access_to_sum(struct stat_sum *s, const struct edge *e, unsigned
 	to->uncounted |= called && !counted;
 }
 
-/* An access whose calls were not counted, as a row of its own. */
+/* An access whose calls were not counted, as a row of its own. 0, or what w->say gives. */
 static int say_uncounted(struct stat_sums *w, store_id exec, store_id file, const struct edge *e, unsigned way)
 {
 	struct stat_row row = {.exec = exec, .file = file, .api = -1, .write = way, .bytes_known = e->has_bytes};
@@ -262,7 +264,7 @@ static int count_calls(struct stat_sums *w, store_id exec)
 	return r;
 }
 
-/* Its accesses, one way. */
+/* Its accesses, one way. 0, -errno. */
 static int count_edges(struct stat_sums *w, store_id exec, unsigned way)
 {
 	int r = way == STAT_READ ? store_uses(w->source->store, exec, &w->edges)
@@ -387,6 +389,7 @@ int stat_finish(struct stat_sums *w)
 	return r < 0 ? r : sort_sums_by_use(w->source->store, false, &w->files);
 }
 
+/* w itself may not be used afterwards. */
 void stat_release(struct stat_sums *w)
 {
 	free(w->execs.v);

@@ -122,6 +122,8 @@ static int append_sums_json(const struct stat_sums *w, uint64_t count, const str
 	return r < 0 ? r : 0;
 }
 
+/* Sets "over_time" of all: for each slice what was read and written. spent_ns is null where the time was not measured.
+ * */
 static void slices_json(json_t *all, const struct stat_when *when)
 {
 	static const char *const ways[] = {"read", "written"};
@@ -147,6 +149,7 @@ static void slices_json(json_t *all, const struct stat_when *when)
 	js_put(all, "over_time", list);
 }
 
+/* The caller owns it. Interfaces without an access are left out. */
 static json_t *apis_json(const struct stat_sums *w)
 {
 	json_t *apis = json_object();

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* FILE//PATH[0:9, 3:7].member, the bounds included. */
+/* Appends to b FILE//PATH[0:9, 3:7].member, the bounds included. 0, -errno. */
 static int name_part(struct store *s, const struct reported_event *t, struct buf *b)
 {
 	const struct event_h5_part *p = &t->ev.h5_part;
@@ -24,12 +24,14 @@ static int name_part(struct store *s, const struct reported_event *t, struct buf
 	return b->failed ? -ENOMEM : 0;
 }
 
+/* Order of qsort: reads before writes, then by name. */
 static int compare_parts(const void *pa, const void *pb)
 {
 	const struct stat_part *a = pa, *b = pb;
 	return a->write != b->write ? a->write - b->write : str_cmp(buf_view(&a->name), buf_view(&b->name));
 }
 
+/* Order of qsort: the most elements first, then by name. */
 static int by_elements(const void *pa, const void *pb)
 {
 	const struct stat_part *a = pa, *b = pb;
@@ -38,7 +40,7 @@ static int by_elements(const void *pa, const void *pb)
 	return str_cmp(buf_view(&a->name), buf_view(&b->name));
 }
 
-/* Sums by name and direction. On error what is in l is to be released. */
+/* Sums by name and direction. On error what is in l is to be released. 0, -ENOMEM. */
 static int collect_parts(struct store *s, struct stat_parts *l, const struct reported_list *told)
 {
 	l->v = calloc(told->n + 1, sizeof(*l->v));
@@ -85,6 +87,7 @@ int stat_parts_load(struct store *s, store_id run, struct stat_parts *ret)
 	return r;
 }
 
+/* l is empty then. */
 void stat_parts_release(struct stat_parts *l)
 {
 	for (size_t i = 0; i < l->n; i++)

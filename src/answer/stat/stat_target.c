@@ -104,6 +104,7 @@ bool stat_has_accesses(const struct stat_sum *of_api)
 	return of_api->way[STAT_READ].accesses || of_api->way[STAT_WRITE].accesses;
 }
 
+/* STAT_LACKS_NOTHING where the sums are whole. */
 enum stat_lack stat_lack(const struct stat_sums *w)
 {
 	const struct stat_way *read = &w->total.way[STAT_READ], *write = &w->total.way[STAT_WRITE];
@@ -118,6 +119,7 @@ enum stat_lack stat_lack(const struct stat_sums *w)
 	return counted ? STAT_SOME_CALLS : STAT_ACCESSES;
 }
 
+/* known: at least some of them were counted; whole: all were. */
 struct stat_bytes stat_bytes(const struct stat_way *w)
 {
 	struct stat_bytes b = {

@@ -30,6 +30,7 @@ int stat_when_row(void *when, const struct stat_row *row)
 	return 0;
 }
 
+/* w is empty then. */
 void stat_when_release(struct stat_when *w)
 {
 	free(w->v);

@@ -116,6 +116,7 @@ int pair_calls_steps(struct pair_calls *p, const struct spec *s, struct err *err
 	return r < 0 ? err_set(err, -r, "cannot compare the traces") : 0;
 }
 
+/* p itself may not be used afterwards. */
 void pair_calls_release(struct pair_calls *p)
 {
 	called_steps_release(&p->steps);

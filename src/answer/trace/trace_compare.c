@@ -40,6 +40,7 @@ void trace_comparison_forget(struct trace_comparison *j)
 	*j = (struct trace_comparison){.set = {set[0], set[1]}};
 }
 
+/* j is empty then. */
 void trace_comparison_release(struct trace_comparison *j)
 {
 	trace_comparison_forget(j);
@@ -48,7 +49,7 @@ void trace_comparison_release(struct trace_comparison *j)
 	*j = (struct trace_comparison){0};
 }
 
-/* Traces of threads of that process. */
+/* Traces of threads of that process. f is one of them. */
 static size_t count_threads(const struct trace_set *s, const struct trace_file *f)
 {
 	size_t n = 0;
@@ -57,6 +58,7 @@ static size_t count_threads(const struct trace_set *s, const struct trace_file *
 	return n;
 }
 
+/* Its pointers are the trace's and the partner's, which must outlive it. */
 static struct trace_side side_of(const struct trace_set *s, const struct trace_file *f,
                                  const struct trace_partner *partner)
 {
@@ -246,6 +248,8 @@ static int make_room(struct trace_comparison *j, size_t a, size_t b)
 	return j->noises && j->found && j->view.v && j->view.only && j->view.only_side && j->atlas ? 0 : -ENOMEM;
 }
 
+/* Appends the traces of one side without a partner to the view, which has room for all; not those that others stand
+ * for. */
 static void list_alone(struct trace_comparison *j, int side, const struct trace_partner *of)
 {
 	const struct trace_set *set = &j->set[side];

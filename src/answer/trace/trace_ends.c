@@ -54,6 +54,7 @@ static bool ends_with_process(const struct trace_pair *p, int side)
 	return (end == TRACE_CUT || end == TRACE_EXIT) && !p->c.thread[side].damaged;
 }
 
+/* Appends how a side ended, and behind which place, if its trace was cut off there. Nothing if that is not known. */
 static void put_end(const struct trace_pair *p, int side, struct buf *b)
 {
 	const struct call_site *last = &p->c.stopped[side];

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Points into l->path. */
 static const char *library_name(const struct trace_library *l)
 {
 	const char *slash = strrchr(l->path, '/');
@@ -84,6 +85,7 @@ size_t trace_joins_parts(const struct trace_joins *j, const struct spec *s, cons
 	return 0;
 }
 
+/* j is empty then. */
 void trace_joins_release(struct trace_joins *j)
 {
 	for (size_t i = 0; i < j->n; i++)

@@ -217,6 +217,7 @@ static void uncertain_json(json_t *o, const struct trace_side *s)
 	buf_release(&b);
 }
 
+/* The caller owns it. Both sides' messages and a sentence on how they differ. */
 static json_t *message_pair_json(const struct trace_pair *p)
 {
 	struct buf b = {0};
@@ -229,6 +230,7 @@ static json_t *message_pair_json(const struct trace_pair *p)
 	return m;
 }
 
+/* Of a message that differs: who sent it. Only where p->sender is set. The caller owns it. */
 static json_t *sender_json(const struct trace_pair *p)
 {
 	struct buf b = {0};
@@ -253,6 +255,7 @@ static json_t *lines_json(const char *text)
 	return list;
 }
 
+/* A list of lines. The caller owns it. */
 static json_t *notes_of_pair_json(const struct trace_pair *p)
 {
 	struct buf b = {0};
@@ -281,6 +284,7 @@ static json_t *unexamined_json(const struct trace_pair *p)
 	return o;
 }
 
+/* "bytes" is null where it is not known. The caller owns it. */
 static json_t *outputs_json(const struct trace_outputs *x)
 {
 	json_t *o = json_object();
@@ -292,6 +296,7 @@ static json_t *outputs_json(const struct trace_outputs *x)
 	return o;
 }
 
+/* All that is said of a pair of traces in JSON. The caller owns it. */
 static json_t *pair_json(const struct trace_pair *p)
 {
 	json_t *o = json_object(), *list = json_array(), *changed = json_array();

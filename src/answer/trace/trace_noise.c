@@ -10,6 +10,7 @@
 #define TURNS_MAX 64
 #define DIFFERENCES_MAX 10000
 
+/* n is empty then. */
 void trace_noise_release(struct trace_noise *n)
 {
 	for (size_t i = 0; i < n->n; i++)
@@ -82,7 +83,8 @@ static struct call_site place_of(const struct difference *d)
 	return d->depth[0] ? d->stack[0][0] : (struct call_site){SPEC_NONE, SPEC_NONE};
 }
 
-/* No decision went another way, and yet one side makes a call that the other does not: that one's was taken back. */
+/* No decision went another way, and yet one side makes a call that the other does not: that one's was taken back. 1:
+ * something is new; 0; -ENOMEM. */
 static int learn_call(struct trace_noise *n, const struct trace_pair *p, const struct difference *d)
 {
 	int new = 0, r = 0;
@@ -173,7 +175,7 @@ static int learn_view(struct trace_noise *n, const struct trace_view *v)
 	return r < 0 ? r : new;
 }
 
-/* Compares sets that stay the caller's. Release ret with release_borrowed in any case. */
+/* Compares sets that stay the caller's. Release ret with release_borrowed in any case. 0, -errno with a sentence. */
 static int compare_borrowed(const struct trace_noise *n, const struct answer_source *a, const struct trace_set *x,
                             const struct trace_set *y, struct err *err, struct trace_comparison *ret)
 {
@@ -182,6 +184,7 @@ static int compare_borrowed(const struct trace_noise *n, const struct answer_sou
 	return trace_compare(a, &o, err, ret);
 }
 
+/* The sets are others': they stay. */
 static void release_borrowed(struct trace_comparison *j)
 {
 	j->set[0] = j->set[1] = (struct trace_set){0};
@@ -307,6 +310,8 @@ static bool is_order_noise(const struct trace_noise *n, const struct trace_pair 
 	return false;
 }
 
+/* Takes the differences of order that the repetitions show, too, out of p. It leaves pairs alone of which not all is
+ * listed. */
 static void take_out_differences(const struct trace_noise *n, struct trace_pair *p)
 {
 	size_t left = 0;
@@ -355,6 +360,8 @@ int trace_compare_beyond(const struct answer_source *a, const struct compare_opt
 
 /* ---- in words ---- */
 
+/* Appends a line on what was left out, four places at most by name, and one on the outputs. Nothing where nothing was.
+ * */
 static void put_places(const struct trace_noise *n, const struct trace_pair *p, struct buf *b)
 {
 	const struct spec *s = trace_pair_spec(p, 0);

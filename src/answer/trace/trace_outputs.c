@@ -9,6 +9,7 @@
 
 enum { WRITTEN_KNOWN = 1 << 6 }; /* of exec_info.known */
 
+/* o is empty then. */
 void trace_outputs_release(struct trace_outputs *o)
 {
 	for (size_t i = 0; i < o->n_libraries; i++)
@@ -243,6 +244,7 @@ static bool is_given(enum diff_category c)
 	       c == DIFF_environment;
 }
 
+/* Notes that a file given to the program that made o differs. Nothing if no pair of traces is the maker. */
 static void note_given(struct trace_comparison *j, const struct diff_item *i)
 {
 	struct trace_outputs *o = outputs_of_maker(j, i);

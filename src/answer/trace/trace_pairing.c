@@ -82,6 +82,8 @@ static bool go_together(const struct pairing *p, const struct process *a, const 
 	return x->place == y->place;
 }
 
+/* The execution of the process, or, became, the one that it became. 0 where it has no trace or has a partner already.
+ * */
 static store_id exec_of_role(const struct process *p, bool became)
 {
 	return p->trace == NOBODY || p->partner != NOBODY ? 0 : became ? p->became : p->exec;
@@ -135,6 +137,7 @@ static bool begin_alike(const struct trace_file *a, const struct trace_file *b)
 	return !x == !y && a->info.spec == b->info.spec && a->first == b->first;
 }
 
+/* By its name in the specification. */
 static bool knows_function(const struct spec *s, const char *name)
 {
 	for (uint32_t i = 0; i < s->n_functions; i++)

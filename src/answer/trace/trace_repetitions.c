@@ -17,7 +17,7 @@ static bool has_traces(struct store *s, struct str ulid)
 	return has;
 }
 
-/* What a run was asked to do: its folder and its words. */
+/* What a run was asked to do: its folder and its words. 1; 0: there is no such run; -errno. */
 static int read_command(struct store *s, store_id run, struct buf *ret, bool *ret_traced)
 {
 	struct run_info info;

@@ -23,6 +23,7 @@ static void trace_file_release(struct trace_file *f)
 	free(f->libraries);
 }
 
+/* s is empty then. */
 void trace_set_release(struct trace_set *s)
 {
 	for (size_t i = 0; i < s->n; i++)
@@ -104,6 +105,7 @@ static bool is_of_library(const struct spec *s, const struct spec_function *f)
 	return str_starts(str_of(file), str_of("/usr/include/")) || strstr(file, "/include/c++/");
 }
 
+/* Sets f->first: the first function entered that is not of a library; else the very first. */
 static void choose_first(struct trace_file *f)
 {
 	f->first = f->entered[0];
@@ -172,7 +174,7 @@ static int head_of_trace(const char *path, struct err *err, struct trace_file *f
 	return r < 0 ? err_set(err, ENOMEM, "cannot read '%s'", path) : 0;
 }
 
-/* What holds names is text; it says nothing of itself. */
+/* What holds names is text; it says nothing of itself. 0; -EBADMSG with a sentence: it is no text. */
 static int head_of_names(const char *path, const char *magic, size_t n, struct err *err, struct trace_file *f)
 {
 	for (size_t i = 0; i < n; i++)
@@ -221,6 +223,7 @@ static int add_trace_file(struct trace_set *s, const char *path, struct err *err
 	return 0;
 }
 
+/* For scandir. */
 static int compare_entry_names(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*a)->d_name, (*b)->d_name);
@@ -267,6 +270,7 @@ static int add_trace_folder(struct trace_set *s, const char *path, int depth, st
 	return r;
 }
 
+/* Order of qsort: by time, process and thread. */
 static int compare_by_begin_and_pid(const void *x, const void *y)
 {
 	const struct trace_file *a = x, *b = y;
@@ -319,7 +323,7 @@ static const struct spec *spec_with(const struct trace_set *s, uint64_t id)
 	return NULL;
 }
 
-/* Keeps what was read for a trace, unless it is there already. */
+/* Keeps what was read for a trace, unless it is there already. Takes spec over. 0, -ENOMEM with a sentence. */
 static int use_spec(struct trace_set *s, struct trace_file *f, struct spec *spec, const char *path, struct err *err)
 {
 	uint64_t id = spec->id;
@@ -339,7 +343,8 @@ static bool is_program_unchanged(const struct trace_file *f)
 	       st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec == f->time;
 }
 
-/* Of a trace of calls, or by probes, which has no id of a specification. */
+/* Of a trace of calls, or by probes, which has no id of a specification. 0, also where there is none; -ENOMEM with a
+ * sentence. */
 static int find_spec_of_program(struct trace_set *s, struct trace_file *f, struct err *err)
 {
 	struct spec *spec;
@@ -422,6 +427,7 @@ const char *trace_program(const struct trace_file *f)
 	return slash ? slash + 1 : f->info.exe;
 }
 
+/* Of the same process and image: the process id, when it started, the program and what was instrumented. */
 static bool same_process(const struct trace_file *a, const struct trace_file *b)
 {
 	return a->info.pid == b->info.pid && a->info.started == b->info.started && !strcmp(a->info.exe, b->info.exe) &&
@@ -463,6 +469,7 @@ static void set_exits(struct trace_set *s)
 				s->v[k].exit_status.kind = EXIT_STATUS_EXITED;
 }
 
+/* When all is there: puts the traces in order and loads their specifications. 0, -errno with a sentence. */
 int trace_set_settle(struct trace_set *s, struct err *err)
 {
 	int r = 0;
@@ -507,6 +514,8 @@ static void learn_exit(struct trace_file *f, const struct exec_info *x)
 	                               .code = x->code};
 }
 
+/* Notes what the traced process became by exec, if x has the same process id and a program. A name that is too long is
+ * left out. */
 static void learn_successor(struct trace_file *f, store_id id, const struct exec_info *x, struct str exe)
 {
 	const char *slash = exe.n ? memrchr(exe.p, '/', exe.n) : NULL;

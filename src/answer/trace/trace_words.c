@@ -71,6 +71,7 @@ size_t trace_differences(const struct trace_pair *p)
 	return p->n_closer ? p->n_closer + p->c.n - 1 : p->c.n;
 }
 
+/* Difference i of those that are told: *ret, and the pair that it is of. i must be below trace_differences. */
 const struct trace_pair *trace_difference(const struct trace_pair *p, size_t i, const struct difference **ret)
 {
 	const struct trace_pair *of = i < p->n_closer ? p->closer : p;
@@ -83,6 +84,7 @@ const struct trace_pair *trace_of_datum(const struct trace_pair *p)
 	return p->closer && p->closer->c.data ? p->closer : p;
 }
 
+/* Static. */
 const char *trace_verdict_word(enum trace_verdict v)
 {
 	static const char *const words[] = {"same", "data", "control", "turns", "output", "unknown", "noise"};
@@ -117,6 +119,7 @@ void trace_words_function_at(const struct trace_pair *p, int side, uint32_t func
 	}
 }
 
+/* Appends "file.c:LINE", without the line where it is 0. Nothing where the file is not known. */
 static void format_source_line(const struct trace_pair *p, int side, uint32_t file, unsigned line, struct buf *b)
 {
 	const char *name = trace_pair_spec(p, side) ? spec_file(trace_pair_spec(p, side), file) : "";
@@ -201,6 +204,7 @@ static bool put_way(const struct trace_pair *p, int side, const struct spot *s, 
 	return true;
 }
 
+/* Appends how a place decided: the label of the outcome, else its source's words, else "way N". */
 static void put_outcome(const struct trace_pair *p, int side, const struct spot *s, struct buf *b)
 {
 	const char *label = trace_outcome_label(p, side, s);
@@ -402,6 +406,7 @@ static void put_source_words(const struct trace_pair *p, int side, const struct 
 		fmt_source(b, str_of(n->words));
 }
 
+/* As trace_words_side, with the values that were compared, where they are known. */
 void trace_words_side_operands(const struct trace_pair *p, const struct difference *d, int side, struct buf *b)
 {
 	struct buf source = {0};

@@ -45,6 +45,7 @@ static void put_rank(const struct trace_pair *p, int side, struct buf *b)
 		buf_printf(b, "rank %d", m->rank);
 }
 
+/* Appends ", N B"; nothing where the size is not known. */
 static void put_bytes(const struct trace_message *m, struct buf *b)
 {
 	if (m->flags & TRACE_MESSAGE_BYTES)
@@ -134,6 +135,7 @@ void trace_words_thread(const struct trace_pair *p, struct buf *b)
 	}
 }
 
+/* ", rank 3" or ", rank 3 | rank 4"; nothing where one of the two is no MPI program. */
 void trace_words_rank(const struct trace_pair *p, struct buf *b)
 {
 	const struct trace_info *i[2] = {&p->c.thread[0].info, &p->c.thread[1].info};

@@ -53,11 +53,13 @@ bool trace_built_anew(const struct trace_pair *p)
 
 /* ---- what is not in a trace ---- */
 
+/* How many branches of the program no trace tells of. */
 uint64_t trace_unexamined_branches(const struct spec *s)
 {
 	return s->stats.branches > s->stats.decisions ? s->stats.branches - s->stats.decisions : 0;
 }
 
+/* How many functions of the program no trace tells of. */
 uint64_t trace_unexamined_functions(const struct spec *s)
 {
 	if (s->n_unexamined)

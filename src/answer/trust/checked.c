@@ -19,6 +19,7 @@ struct checking {
 	struct err *err;
 };
 
+/* A sink of chain_problem and the like: keeps a copy. */
 static void append_problem(void *arg, const char *line)
 {
 	struct checking *x = arg;
@@ -95,6 +96,7 @@ static int check_statement(struct checking *x, struct chain *c, const struct wit
 	return 0;
 }
 
+/* Adds what a witness signed, and counts it as right or wrong. */
 static void append_statement(struct checking *x, const struct witnessed *w, bool right)
 {
 	json_t *o = json_object();
@@ -195,6 +197,7 @@ int checked_make(struct chain *c, const struct checked_options *o, struct err *e
 	return 0;
 }
 
+/* k is empty then. */
 void checked_release(struct checked *k)
 {
 	json_decref(k->problems);

@@ -86,6 +86,7 @@ int judged_make(const struct answer_source *a, char *const *words, size_t n, str
 	return r;
 }
 
+/* j is empty then. */
 void judged_release(struct judged *j)
 {
 	trust_release(&j->trust);
@@ -103,6 +104,7 @@ bool judged_agrees(const struct judged *j)
 	       judged_by_plan(j) == JUDGED_PLAN_FITS;
 }
 
+/* The worst that holds, or that it fits. */
 enum judged_plan judged_by_plan(const struct judged *j)
 {
 	const struct plans *p = &j->plans;

@@ -4,6 +4,7 @@
  * every recorder that runs with its user's rights (doc/security.md). What was written is seen in any case. */
 #define ASSUMES_HONEST_READS "honest_reads"
 
+/* NULL gives an empty list. The caller owns it. */
 static json_t *values_json(const struct element *x)
 {
 	json_t *a = json_array();
@@ -27,6 +28,7 @@ static json_t *set_json(const struct elements *e)
 	return o;
 }
 
+/* The caller owns it. */
 static json_t *factor_json(const struct trust_factor *f)
 {
 	json_t *o = json_object();
@@ -68,6 +70,7 @@ static void trust_json(json_t *o, const struct trust *t)
 	js_put(o, "differences", list);
 }
 
+/* v ends with NULL, and may be NULL itself: an empty list. The caller owns it. */
 static json_t *texts_json(char *const *v)
 {
 	json_t *a = json_array();

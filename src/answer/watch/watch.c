@@ -31,6 +31,7 @@ struct watch {
 	struct idset came;   /* of this look: versions that were made, or found from outside */
 };
 
+/* The key in a table by public name; never 0, which marks an empty place. */
 static uint64_t pub_key(const struct pubid *p)
 {
 	return hash_bytes(p->text, strnlen(p->text, sizeof(p->text))) | 1;
@@ -91,7 +92,7 @@ static int note_version(struct watch *w, store_id version, bool made)
 	return r == 0 && w->kind == EXPR_FILES && made ? idset_add(&w->news, version) : r;
 }
 
-/* 0, -errno. */
+/* 0, -errno. Notes the version that each edge leads to. */
 static int note_edges(struct watch *w, const struct edges *e, bool made)
 {
 	int r = 0;
@@ -123,6 +124,7 @@ static int note_exec(struct watch *w, store_id exec)
 	return r < 0 ? r : 0;
 }
 
+/* An end that is not known because it still runs is none. */
 static bool has_ended(const struct run_info *run)
 {
 	return run->ending != TERM_ending_unknown || (run->end != TIME_NONE && run->end != TIME_NEVER);
@@ -136,7 +138,7 @@ static bool is_over(struct watch *w, const struct run_info *run)
 	return has_ended(run) || (w->first && live_recording(w->a->store, &w->live, run) == RECORDING_CUT_OFF);
 }
 
-/* 0, -errno. */
+/* 0, -errno. Notes each execution of the run. */
 static int note_execs(struct watch *w, store_id run)
 {
 	store_id *execs = NULL;
@@ -407,6 +409,7 @@ int watch_new(const struct answer_source *a, const struct expr *e, enum expr_kin
 	return r < 0 ? r : watch_look(w, err, NULL, NULL);
 }
 
+/* NULL is no error. What w was made with stays. */
 void watch_free(struct watch *w)
 {
 	if (!w)

@@ -20,6 +20,7 @@ const char *why_role_word(enum why_role role, bool many)
 	return words[role][many];
 }
 
+/* n itself may not be used afterwards. */
 void why_release(struct why *n)
 {
 	lineage_release(&n->l);

@@ -77,6 +77,7 @@ struct arguments {
 	bool failed;
 };
 
+/* Points into a->text. */
 static struct str argument_path(const struct arguments *a, uint32_t i)
 {
 	return str_n(a->text.p + a->words.v[i].at, a->words.v[i].n);
@@ -150,6 +151,7 @@ static void add_words(struct arguments *a, struct str cwd, struct str arg, bool 
 	}
 }
 
+/* "-" alone is none: it stands for a stream. */
 static bool is_option(struct str arg)
 {
 	return arg.n > 1 && *arg.p == '-';
@@ -183,6 +185,7 @@ static int find_arguments(struct store *s, const struct why *n, struct arguments
 
 /* ---- roles ---- */
 
+/* Whether a path ends as an index of a data file does (why_roles.def). */
 static bool is_index_name(struct str path)
 {
 	static const char *const suffixes[] = {

@@ -41,6 +41,7 @@ static int class_of(const struct parts *p, uint32_t node, enum fold_class *ret)
 	return r < 0 ? r : 0;
 }
 
+/* Gives the node a part and queues it. A node that has one keeps it. The queue has room for each node once. */
 static void add_part(struct parts *p, uint32_t node, enum part part)
 {
 	if (p->part[node] != PART_NONE)
@@ -128,7 +129,7 @@ static int add_stream_writers(struct parts *p, uint32_t reader, uint32_t stream,
 	return pipe < 0 ? pipe : 0;
 }
 
-/* Who wrote to a stream; and, where that was asked for, to another connection of the same server. */
+/* Who wrote to a stream; and, where that was asked for, to another connection of the same server. 0, -errno. */
 static int add_writers(struct parts *p, uint32_t reader, uint32_t stream)
 {
 	const struct lineage_node *v = &p->n->l.nodes[stream];
@@ -165,6 +166,7 @@ static int is_handed_back(const struct parts *p, uint32_t reader, uint32_t versi
 	return r < 0 ? r : opened;
 }
 
+/* Marks who wrote the version as handed on, and adds the writers of a stream. 0, -errno. */
 static int add_handed_writers(struct parts *p, uint32_t reader, uint32_t version)
 {
 	const struct lineage_node *v = &p->n->l.nodes[version];

@@ -36,6 +36,7 @@ int zarr_new(struct store *s, struct zarr **ret)
 	return 0;
 }
 
+/* NULL is no error. */
 void zarr_free(struct zarr *z)
 {
 	if (!z)
@@ -47,16 +48,19 @@ void zarr_free(struct zarr *z)
 	free(z);
 }
 
+/* Belongs to z. */
 struct store *zarr_store(const struct zarr *z)
 {
 	return z->s;
 }
 
+/* What is known of an array or group. It lives as long as z. */
 const struct zarr_meta *zarr_node_meta(const struct zarr *z, uint32_t node)
 {
 	return &z->nodes.v[node].meta;
 }
 
+/* Its folder, absolute. It lives as long as z. */
 struct str zarr_node_path(const struct zarr *z, uint32_t node)
 {
 	return str_of(z->nodes.v[node].path);
@@ -217,7 +221,7 @@ int zarr_part_of_version(struct zarr *z, store_id version, struct zarr_part *ret
 
 /* ---- names ---- */
 
-/* The highest folder above a node that is a group, and all between them are. */
+/* The highest folder above a node that is a group, and all between them are. *ret: it, or folder itself. 0, -errno. */
 static int find_top(struct zarr *z, struct str folder, struct str *ret)
 {
 	uint32_t node;

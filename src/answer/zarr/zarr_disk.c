@@ -109,11 +109,13 @@ static int look_at_entry(struct zarr *z, const FTSENT *e, size_t *seen, struct a
 	return r;
 }
 
+/* For fts. */
 static int by_name(const FTSENT **a, const FTSENT **b)
 {
 	return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
+/* *ret: malloc'ed, with the chunks of each on disk; *ret_left: files beyond the most that are looked at. 0, -errno. */
 int zarr_arrays(struct zarr *z, uint32_t node, struct zarr_on_disk **ret, size_t *ret_n, size_t *ret_left)
 {
 	struct arrays to = {0};

@@ -54,6 +54,7 @@ int zarr_list_make(struct zarr *z, const store_id *versions, size_t n, struct za
 	return r < 0 ? r : 0;
 }
 
+/* l is empty then. */
 void zarr_list_release(struct zarr_list *l)
 {
 	free(l->node);

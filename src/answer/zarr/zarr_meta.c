@@ -32,7 +32,7 @@ static void read_type(const json_t *type, struct zarr_meta *m)
 	m->type[n] = '\0';
 }
 
-/* The separator; with `given` where nothing is said. */
+/* The separator; with `given` where nothing is said. 0, -EINVAL. */
 static int read_separator(const json_t *v, char given, struct zarr_meta *m)
 {
 	const char *text = v ? json_string_value(v) : NULL;
