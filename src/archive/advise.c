@@ -14,6 +14,7 @@ static const unsigned char columns[COLUMNS] = {
     [COL_written] = FIGURE_bytes_written,       [COL_cores] = FIGURE_cores,    [COL_cores_peak] = FIGURE_cores_peak,
 };
 
+/* Static. */
 const char *advice_name(enum advice_resource r)
 {
 	static const char *const words[ADVICE_RESOURCES] = {"memory", "wall", "disk", "cores"};
@@ -26,7 +27,7 @@ struct likeness {
 	struct buf program, program_of;
 };
 
-/* 1, 0, -ENOMEM. */
+/* 1, 0, -ENOMEM. Is m's program that of arg, a struct likeness? */
 static int runs_same_program(void *arg, const struct summary_info *m)
 {
 	struct likeness *l = arg;
@@ -130,6 +131,7 @@ static int choose_method(const struct advice_options *o, struct advised *a)
 	return chosen;
 }
 
+/* Order of qsort: the least first. */
 static int compare_doubles(const void *pa, const void *pb)
 {
 	double a = *(const double *)pa, b = *(const double *)pb;
@@ -252,6 +254,8 @@ static int get_command(struct store *s, store_id run, struct buf *raw, struct st
 	return raw->failed ? err_set(err, ENOMEM, "cannot read the run") : 1;
 }
 
+/* Sets ret to the arguments as the log has lists. Its bytes are raw's: valid until raw changes. raw should be empty
+ * before. */
 static void encode_argv(char *const *argv, struct buf *raw, struct strlist *ret)
 {
 	size_t n = 0;
@@ -334,6 +338,7 @@ out:
 	return rc;
 }
 
+/* Only what it holds itself. */
 void advice_release(struct advice *a)
 {
 	free(a->like);

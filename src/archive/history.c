@@ -34,6 +34,7 @@ struct loading {
 
 /* ---- each once ---- */
 
+/* Whether a comes first: by time, then by session and number. */
 static bool met_before(const struct met *a, const struct met *b)
 {
 	if (a->time != b->time)
@@ -185,7 +186,7 @@ static int64_t parse_group_size(const char *text)
 	return where_value(str_n(text, strcspn(text, "-")), "B", 0, &v) == 0 ? v : -1;
 }
 
-/* Value by value; sizes as sizes. */
+/* Value by value; sizes as sizes. Order of qsort_r. */
 static int compare_groups(const void *pa, const void *pb, void *arg)
 {
 	const struct history_options *o = arg;
@@ -283,6 +284,7 @@ int history_load(struct store *s, const struct history_options *o, struct err *e
 	return rc < 0 ? err_set(err, -rc, "cannot read the summaries") : 0;
 }
 
+/* h is empty then. */
 void history_release(struct history *h)
 {
 	for (size_t i = 0; i < h->n_groups; i++)

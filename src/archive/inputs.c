@@ -21,6 +21,7 @@ struct input_cache {
 	struct buf path;
 };
 
+/* NULL without memory. system_extra is not copied. */
 struct input_cache *input_cache_new(const char *system_extra)
 {
 	struct input_cache *c = calloc(1, sizeof(*c));
@@ -29,6 +30,7 @@ struct input_cache *input_cache_new(const char *system_extra)
 	return c;
 }
 
+/* NULL is no error. */
 void input_cache_free(struct input_cache *c)
 {
 	if (!c)

@@ -44,16 +44,20 @@ struct amounts advice_amounts(const struct advice *a)
 	return n;
 }
 
+/* Seconds rounded up to minutes. */
 static ull whole_minutes(uint64_t s)
 {
 	return (s + 59) / 60;
 }
 
+/* Bytes rounded down to MiB. */
 static ull whole_mib(uint64_t bytes)
 {
 	return bytes >> 20;
 }
 
+/* Appends the lines for a batch script. An amount of 0 is not known and left out. Memory and disk in bytes, the time in
+ * seconds. */
 static void write_slurm(const struct amounts *n, struct buf *b)
 {
 	if (n->memory)
@@ -82,6 +86,7 @@ static void write_pbs(const struct amounts *n, struct buf *b)
 		           (ull)n->wall % 60);
 }
 
+/* As write_slurm, for a submit description. */
 static void write_htcondor(const struct amounts *n, struct buf *b)
 {
 	if (n->memory)
@@ -94,6 +99,7 @@ static void write_htcondor(const struct amounts *n, struct buf *b)
 		buf_printf(b, "allowed_execute_duration = %llu\n", (ull)n->wall);
 }
 
+/* As write_slurm, for a process of Nextflow. */
 static void write_nextflow(const struct amounts *n, struct buf *b)
 {
 	if (n->memory)

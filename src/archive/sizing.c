@@ -36,6 +36,7 @@ static const char *const names[METHODS] = {
 #include "archive/methods.def"
 };
 
+/* Static. */
 const char *method_name(enum method m)
 {
 	return names[m];
@@ -63,6 +64,7 @@ struct sizing *sizing_new(double quantile)
 	return s;
 }
 
+/* NULL is no error. */
 void sizing_free(struct sizing *s)
 {
 	if (!s)
@@ -83,6 +85,7 @@ int sizing_add(struct sizing *s, const struct sizing_task *t)
 	return 0;
 }
 
+/* Order of qsort: the least need first; what was cut off after what was not. */
 static int compare_tasks_by_need(const void *pa, const void *pb)
 {
 	const struct sizing_task *a = pa, *b = pb;
@@ -268,6 +271,7 @@ static int fit_line(struct sizing *s)
 	return 0;
 }
 
+/* Computes the answers anew; nothing to do where no task came since. 0, -ENOMEM. */
 int sizing_fit(struct sizing *s)
 {
 	if (!s->tasks.n || s->fitted == s->tasks.n)
@@ -299,11 +303,13 @@ int sizing_fit(struct sizing *s)
 	return fit_line(s);
 }
 
+/* How many tasks the last fit was made of. */
 size_t sizing_tasks(const struct sizing *s)
 {
 	return s->fitted;
 }
 
+/* Tasks of the last fit that were killed, so that they would have needed more. */
 size_t sizing_censored(const struct sizing *s)
 {
 	return s->censored;

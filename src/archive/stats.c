@@ -6,6 +6,7 @@
 
 const unsigned stats_percents[STATS_QUANTILES] = {5, 25, 50, 75, 95, 99};
 
+/* Order of qsort: the least first. */
 static int value_cmp(const void *pa, const void *pb)
 {
 	int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;

@@ -35,6 +35,7 @@ static int note_known_hash(struct submit *u, uint64_t hash)
 	return table_add(&u->known, hash_fold(hash), (uint32_t)(u->hashes.n - 1)) ? 0 : -ENOMEM;
 }
 
+/* Whether the summary or ULID of this hash was sent or seen before. */
 static bool is_hash_known(const struct submit *u, uint64_t hash)
 {
 	uint32_t at;
@@ -44,6 +45,7 @@ static bool is_hash_known(const struct submit *u, uint64_t hash)
 	return false;
 }
 
+/* A visitor of summaries: notes the hashes of one and of its ULID. 0, -errno. */
 static int know_summary(void *arg, const struct summary_info *m)
 {
 	int rc = note_known_hash(arg, m->hash);

@@ -15,6 +15,7 @@ static const char *const names[TASK_KEYS] = {
 #include "archive/keys.def"
 };
 
+/* Static. */
 const char *task_key_name(enum task_key k)
 {
 	return names[k];
@@ -110,6 +111,7 @@ void task_program(const struct strlist *argv, struct buf *ret)
 	write_task_program(argv, &pos, ret);
 }
 
+/* Appends the program and, if it has one, its subcommand. */
 void task_command(const struct strlist *argv, struct buf *ret)
 {
 	size_t pos;
@@ -131,6 +133,7 @@ static struct str option_of(struct str s)
 	return str_n(s.p, n);
 }
 
+/* Appends the program, its subcommand and the names of its options; other words between become one star. */
 void task_layout(const struct strlist *argv, struct buf *ret)
 {
 	size_t pos;
@@ -173,6 +176,7 @@ static struct str first_of(const struct strlist *pairs, const char *const *keys)
 	return s;
 }
 
+/* Appends the arguments with blanks between, not quoted. */
 static void put_args(const struct strlist *argv, struct buf *ret)
 {
 	struct str s;
@@ -327,6 +331,7 @@ int task_value(struct store *s, const struct summary_info *m, const struct key *
 	return ret->failed ? -ENOMEM : rc;
 }
 
+/* TASK_CUT: a limit or signal ended it, so that it may have needed more. */
 enum task_end task_end(const struct summary_info *m)
 {
 	if (m->oom || m->exit_type == EXIT_TYPE_LIMIT || m->exit_type == EXIT_TYPE_SIGNAL || m->signal > 0)

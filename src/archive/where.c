@@ -35,6 +35,7 @@ struct parser {
 	struct err *err;
 };
 
+/* NULL is no error. */
 void where_free(struct where *w)
 {
 	if (!w)
@@ -129,6 +130,7 @@ static void skip_where_blanks(struct parser *p)
 		p->p++;
 }
 
+/* What a key of an expression may hold, ':' of labels too. */
 static bool is_key_char(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '-' || c == ':' || c == '.';
@@ -352,6 +354,7 @@ int where_parse(const char *text, int64_t now, struct err *err, struct where **r
 
 /* ---- asking ---- */
 
+/* Whether "a TEST b" holds. */
 static bool compare_by_test(enum where_test test, int64_t a, int64_t b)
 {
 	switch (test) {
