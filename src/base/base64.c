@@ -13,6 +13,7 @@ void base64_quad(const unsigned char *p, size_t n, char ret[4])
 	ret[3] = n > 2 ? digits[v & 63] : '=';
 }
 
+/* Appends s in base64, padded, in one line. Without memory b->failed is set. */
 void base64_append(struct buf *b, struct str s)
 {
 	char four[4];

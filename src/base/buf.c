@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* b is empty then, and can be used again. */
 void buf_release(struct buf *b)
 {
 	free(b->p);
@@ -36,6 +37,7 @@ bool buf_room(struct buf *b, size_t n)
 	return true;
 }
 
+/* Without memory b->failed, and nothing of it is appended. */
 void buf_add(struct buf *b, const void *p, size_t n)
 {
 	if (n && buf_room(b, n)) {
@@ -44,11 +46,13 @@ void buf_add(struct buf *b, const void *p, size_t n)
 	}
 }
 
+/* As buf_add. */
 void buf_str(struct buf *b, struct str s)
 {
 	buf_add(b, s.p, s.n);
 }
 
+/* Two digits for each byte. As buf_add. */
 void buf_hex(struct buf *b, const void *p, size_t n)
 {
 	if (!buf_room(b, 2 * n + 1))
@@ -57,11 +61,13 @@ void buf_hex(struct buf *b, const void *p, size_t n)
 	b->n += 2 * n;
 }
 
+/* As buf_add. */
 void buf_char(struct buf *b, char c)
 {
 	buf_add(b, &c, 1);
 }
 
+/* As printf. Without memory b->failed, and nothing of it is appended. */
 void buf_printf(struct buf *b, const char *fmt, ...)
 {
 	va_list ap, again;
@@ -84,6 +90,7 @@ const char *buf_cstr(struct buf *b)
 	return b->p;
 }
 
+/* Appends v in groups of seven bits, the lowest first. */
 void buf_varint(struct buf *b, uint64_t v)
 {
 	unsigned char tmp[VARINT_MAX];

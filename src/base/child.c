@@ -12,7 +12,8 @@
 
 extern char **environ;
 
-/* A copy above the standard streams, which are about to be replaced; without one of the caller's the stream stays. */
+/* A copy above the standard streams, which are about to be replaced; without one of the caller's the stream stays.
+ * *ret: the caller's. 0, -errno. */
 static int copy_stream(int given, int stream, int *ret)
 {
 	*ret = given == CHILD_NULL ? open("/dev/null", (stream ? O_WRONLY : O_RDONLY) | O_CLOEXEC)
@@ -118,6 +119,7 @@ int child_signal(pid_t pid, int sig)
 	return kill(pid, sig) < 0 ? -errno : 0;
 }
 
+/* CLOCK_MONOTONIC, ms. */
 static int64_t now_ms(void)
 {
 	struct timespec t;

@@ -28,21 +28,25 @@ static const struct {
 #undef CONFIG
 };
 
+/* Static. */
 const char *config_name(enum config_key key)
 {
 	return keys[key].name;
 }
 
+/* The variable's name; static. */
 const char *config_env(enum config_key key)
 {
 	return keys[key].env;
 }
 
+/* What may be set, in words; static. */
 const char *config_values(enum config_key key)
 {
 	return keys[key].values;
 }
 
+/* In a sentence; static. */
 const char *config_meaning(enum config_key key)
 {
 	return keys[key].meaning;
@@ -129,6 +133,7 @@ bool config_allows(enum config_key key, const char *value)
 	}
 }
 
+/* Copies value and origin. 0; -EINVAL with a sentence: it is none; -ENOMEM. */
 int config_set(struct config *c, enum config_key key, const char *value, const char *origin, struct err *err)
 {
 	if (!config_allows(key, value)) {
@@ -154,11 +159,13 @@ const char *config_get(const struct config *c, enum config_key key)
 	return c->value[key] ? c->value[key] : keys[key].def;
 }
 
+/* Where the value comes from, "default" if it was not set. It lives until the next config_set. */
 const char *config_origin(const struct config *c, enum config_key key)
 {
 	return c->value[key] ? c->origin[key] : "default";
 }
 
+/* In ns; 0 if it is no duration. */
 int64_t config_duration(const struct config *c, enum config_key key)
 {
 	int64_t ns = 0;
@@ -166,6 +173,7 @@ int64_t config_duration(const struct config *c, enum config_key key)
 	return ns;
 }
 
+/* c is empty then. */
 void config_release(struct config *c)
 {
 	for (int k = 0; k < CONFIG_COUNT; k++) {
@@ -186,6 +194,7 @@ struct source {
 	bool outranked;      /* what is set already stays */
 };
 
+/* Nothing if nobody wants to hear of it. */
 static void warn_of_line(const struct source *s, const char *line)
 {
 	if (s->warn)
@@ -289,6 +298,7 @@ static int load_fd(const struct source *s, int fd)
 	return r;
 }
 
+/* Whether a file of this owner may configure the program: its own user or root. */
 static bool trusts_owner(const struct stat *st)
 {
 	return st->st_uid == geteuid() || st->st_uid == 0;

@@ -27,16 +27,19 @@
 
 _Static_assert(sizeof(SHA256_CTX) <= sizeof(struct digest_sum), "room");
 
+/* Begins a sum; nothing has to be released. */
 void digest_begin(struct digest_sum *s)
 {
 	SHA256_Init((SHA256_CTX *)(void *)s);
 }
 
+/* The same sum for however many pieces. */
 void digest_add(struct digest_sum *s, const void *p, size_t n)
 {
 	SHA256_Update((SHA256_CTX *)(void *)s, p, n);
 }
 
+/* The sum may not be used afterwards. */
 void digest_end(struct digest_sum *s, struct digest *ret)
 {
 	SHA256_Final(ret->b, (SHA256_CTX *)(void *)s);
@@ -69,6 +72,7 @@ void digest_hmac(const void *key, size_t n_key, const void *p, size_t n, struct 
 	explicit_bzero(block, sizeof(block));
 }
 
+/* The SHA-256 of n bytes. */
 void digest_bytes(const void *p, size_t n, struct digest *ret)
 {
 	struct digest_sum s;
@@ -79,6 +83,7 @@ void digest_bytes(const void *p, size_t n, struct digest *ret)
 
 /* ---- text ---- */
 
+/* "sha256:" and hexadecimal digits, NUL-terminated. */
 void digest_text(const struct digest *d, char ret[DIGEST_TEXT])
 {
 	memcpy(ret, "sha256:", 7);
@@ -110,6 +115,7 @@ static pthread_mutex_t bus_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned bus_users;
 static struct sigaction bus_before;
 
+/* Leaves a read of the window that a file no longer fills. Any other SIGBUS gets the action of before. */
 static void on_sigbus(int sig, siginfo_t *si, void *context)
 {
 	struct window *w = mapped;
@@ -120,6 +126,7 @@ static void on_sigbus(int sig, siginfo_t *si, void *context)
 	sigaction(sig, &bus_before, NULL); /* it comes again, to whom it belongs */
 }
 
+/* Sets the handler of SIGBUS for the process when the first reader begins. bus_end takes it back. */
 static void bus_begin(void)
 {
 	pthread_mutex_lock(&bus_lock);
@@ -130,6 +137,7 @@ static void bus_begin(void)
 	pthread_mutex_unlock(&bus_lock);
 }
 
+/* The last reader takes the handler back. */
 static void bus_end(void)
 {
 	pthread_mutex_lock(&bus_lock);
@@ -264,6 +272,7 @@ struct digest_cache *digest_cache_open(const char *dir)
 	return c;
 }
 
+/* NULL is no error. */
 void digest_cache_close(struct digest_cache *c)
 {
 	if (!c)
@@ -272,11 +281,13 @@ void digest_cache_close(struct digest_cache *c)
 	free(c);
 }
 
+/* To ns. */
 static int64_t ns_of(const struct timespec *t)
 {
 	return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
 }
 
+/* What identifies the file and its state; the digest is not set. */
 static struct entry cache_entry_of(const struct stat *st)
 {
 	return (struct entry){.dev = st->st_dev,
@@ -286,11 +297,13 @@ static struct entry cache_entry_of(const struct stat *st)
 	                      .ctime = ns_of(&st->st_ctim)};
 }
 
+/* A checksum of the entry, never 0. */
 static uint64_t check_of(const struct entry *e)
 {
 	return hash_bytes(e, offsetof(struct entry, check)) | 1; /* an empty entry has 0 */
 }
 
+/* Compares all but the digest: the same file, not changed since. */
 static bool is_same_state(const struct entry *a, const struct entry *b)
 {
 	return memcmp(a, b, offsetof(struct entry, digest)) == 0;
@@ -347,6 +360,7 @@ static bool settled(int fd, const struct stat *st)
 	return age > SETTLED_NS && st->st_ctim.tv_nsec && io_is_local(fd);
 }
 
+/* Of an open regular file; its offset stays. 0, -errno: see digest.h. */
 int digest_fd(struct digest_cache *c, int fd, struct digest *ret, struct stat *st)
 {
 	struct stat before, after;

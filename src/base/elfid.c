@@ -16,6 +16,7 @@ struct segment {
 	uint64_t offset, size, align;
 };
 
+/* n rounded up to a multiple of align, a power of two. */
 static size_t padded(size_t n, size_t align)
 {
 	return (n + align - 1) & ~(align - 1);

@@ -17,6 +17,7 @@ int err_set(struct err *err, int errnum, const char *fmt, ...)
 	return errnum > 0 ? -errnum : -1;
 }
 
+/* Sets err's hint, unless it has one. err may be NULL. */
 void err_hint(struct err *err, const char *fmt, ...)
 {
 	if (!err || err->hint[0])
@@ -27,6 +28,7 @@ void err_hint(struct err *err, const char *fmt, ...)
 	va_end(ap);
 }
 
+/* err may be NULL. */
 void err_clear(struct err *err)
 {
 	if (err)

@@ -93,6 +93,7 @@ bool fileid_type_fuse(const char *type)
 	return !strncmp(type, "fuse", 4) && (!type[4] || type[4] == '.' || !strcmp(type, "fuseblk"));
 }
 
+/* By the file system's type. */
 bool fileid_type_pseudo(const char *type)
 {
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
@@ -187,7 +188,8 @@ static bool find_uuid(const struct mount *m, uint64_t dev, char ret[40])
 	return found;
 }
 
-/* Local file systems stamp from the coarse clock, which moves once a kernel tick; a millisecond more for the switch. */
+/* Local file systems stamp from the coarse clock, which moves once a kernel tick; a millisecond more for the switch.
+ * ns. */
 static int64_t tick(void)
 {
 	struct timespec ts;
@@ -196,6 +198,7 @@ static int64_t tick(void)
 	return ts.tv_nsec + 1000000;
 }
 
+/* NULL is no error. */
 static void domain_free(struct fs_domain *d)
 {
 	if (!d)

@@ -167,7 +167,7 @@ int io_mkdirs(const char *path, mode_t mode)
 	return make_directory(path, mode);
 }
 
-/* A folder of that name, made readable and writable if it is not. */
+/* A folder of that name, made readable and writable if it is not. Its descriptor, -errno. */
 static int open_folder(int dir, const char *name)
 {
 	enum { FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC };

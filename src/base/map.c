@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+/* Puts a value that is not in the table. The table must have an empty slot. */
 static void slot_put(struct table *t, uint32_t hash, uint32_t val)
 {
 	size_t i = hash & t->mask;
@@ -10,6 +11,7 @@ static void slot_put(struct table *t, uint32_t hash, uint32_t val)
 	t->slot[i] = (struct table_slot){hash, val};
 }
 
+/* Several values may have one hash. False: no memory. */
 bool table_add(struct table *t, uint32_t hash, uint32_t val)
 {
 	if (!t->slot || t->n * 3 >= t->mask * 2) {
@@ -32,6 +34,7 @@ bool table_add(struct table *t, uint32_t hash, uint32_t val)
 	return true;
 }
 
+/* Keeps the memory. */
 void table_clear(struct table *t)
 {
 	if (t->n)
@@ -39,6 +42,7 @@ void table_clear(struct table *t)
 	t->n = 0;
 }
 
+/* t is empty then. */
 void table_release(struct table *t)
 {
 	free(t->slot);
@@ -83,6 +87,7 @@ bool map_set(struct map *m, uint64_t key, uint32_t val)
 	return true;
 }
 
+/* A large table is given back, a small one is kept. */
 void map_clear(struct map *m)
 {
 	/* A small session after a huge one should not pay for the huge one's table. */
@@ -95,12 +100,14 @@ void map_clear(struct map *m)
 	m->n = 0;
 }
 
+/* m is empty then. */
 void map_release(struct map *m)
 {
 	free(m->slot);
 	*m = (struct map){0};
 }
 
+/* Adds or replaces. False: no memory. */
 bool dense_set(struct dense *d, uint64_t key, uint32_t val)
 {
 	/* An array of at most 4 places per key, so that hostile numbers cannot make it large. */
@@ -117,12 +124,14 @@ bool dense_set(struct dense *d, uint64_t key, uint32_t val)
 	return true;
 }
 
+/* Keeps the array's memory. */
 void dense_clear(struct dense *d)
 {
 	d->n = d->used = 0;
 	map_clear(&d->rest);
 }
 
+/* d is empty then. */
 void dense_release(struct dense *d)
 {
 	free(d->v);

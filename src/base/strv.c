@@ -17,6 +17,7 @@ char **strv_copy(char *const *v)
 	return copy;
 }
 
+/* v ends with NULL, and may be NULL. */
 void strv_free(char **v)
 {
 	for (size_t i = 0; v && v[i]; i++)

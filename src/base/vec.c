@@ -17,6 +17,7 @@ bool vec_grow(void **v, size_t *cap, size_t need, size_t size)
 
 #define ARENA_CHUNK (256u << 10)
 
+/* Aligned to 16 bytes, not zeroed. NULL: no memory. */
 void *arena_take(struct arena *a, size_t n)
 {
 	n = (n + 15) & ~(size_t)15;
@@ -40,6 +41,7 @@ void *arena_take(struct arena *a, size_t n)
 	return p;
 }
 
+/* Frees all that was taken of it; a is empty then. */
 void arena_release(struct arena *a)
 {
 	for (size_t i = 0; i < a->chunks.n; i++)

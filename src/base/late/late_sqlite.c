@@ -84,6 +84,7 @@ int sqlite3_config(int op, ...)
 	return ((__typeof__(&sqlite3_config))late_find(&late_sqlite, &at, "sqlite3_config"))(op, log, arg);
 }
 
+/* The caller frees it with sqlite3_free; NULL without memory. */
 char *sqlite3_mprintf(const char *f, ...)
 {
 	va_list ap;

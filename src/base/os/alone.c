@@ -17,18 +17,21 @@
 
 enum { LINE_MOST = 65536, WAIT_MS = 5000 };
 
+/* There are no libraries: always NULL, with the reason in dlerror. */
 void *dlopen(const char *name, int mode)
 {
 	(void)name, (void)mode;
 	return NULL;
 }
 
+/* Nothing was loaded: always NULL. */
 void *dlsym(void *restrict handle, const char *restrict name)
 {
 	(void)handle, (void)name;
 	return NULL;
 }
 
+/* Static; always the same reason. */
 char *dlerror(void)
 {
 	static char text[] = "this stemma is statically linked and cannot load libraries";
@@ -74,29 +77,34 @@ static struct group *group_of(const char *key)
 	return ret;
 }
 
+/* Writes n into ret in decimal; gives ret. */
 static const char *number_text(unsigned n, char ret[16])
 {
 	snprintf(ret, 16, "%u", n);
 	return ret;
 }
 
+/* Asks getent, since nothing can be loaded. Valid until the next call; NULL: there is none. */
 struct passwd *getpwuid(uid_t uid)
 {
 	char key[16];
 	return user_of(number_text(uid, key));
 }
 
+/* Asks getent, since nothing can be loaded. Valid until the next call; NULL: there is none. */
 struct passwd *getpwnam(const char *name)
 {
 	return user_of(name);
 }
 
+/* Asks getent, since nothing can be loaded. Valid until the next call; NULL: there is none. */
 struct group *getgrgid(gid_t gid)
 {
 	char key[16];
 	return group_of(number_text(gid, key));
 }
 
+/* Asks getent, since nothing can be loaded. Valid until the next call; NULL: there is none. */
 struct group *getgrnam(const char *name)
 {
 	return group_of(name);

@@ -10,6 +10,7 @@ static const char *const own_names[] = {".ninja_log", ".ninja_deps"};
 
 #define COUNT(table) (sizeof(table) / sizeof(table[0]))
 
+/* Whether the name is one of the recorder's own programs or libraries. */
 static bool is_own_name(struct str base)
 {
 	for (size_t i = 0; i < COUNT(own_names); i++)

@@ -27,6 +27,7 @@ static void look_up_name(void)
 		fclose(f);
 }
 
+/* Sets processors, 1 where the system does not say. */
 static void look_up_number(void)
 {
 	long n = sysconf(_SC_NPROCESSORS_ONLN);

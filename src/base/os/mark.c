@@ -26,11 +26,13 @@ static uint64_t load64(const unsigned char *p)
 	return v;
 }
 
+/* To the left; by from 1 to 63. */
 static uint64_t rotate(uint64_t x, int by)
 {
 	return x << by | x >> (64 - by);
 }
 
+/* One round of SipHash on its state. */
 static void sip_round(uint64_t v[4])
 {
 	v[0] += v[1], v[1] = rotate(v[1], 13) ^ v[0], v[0] = rotate(v[0], 32);
@@ -135,6 +137,7 @@ static int get_key(bool make, unsigned char ret[KEY])
 
 /* ---- the mark ---- */
 
+/* Appends "LENGTH:BYTES", so that two texts after one another cannot be taken for others. */
 static void append_netstring(struct buf *b, struct str s)
 {
 	buf_printf(b, "%zu:", s.n);

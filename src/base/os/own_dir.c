@@ -94,6 +94,7 @@ static int find_second(int base, const char *first, char *ret, size_t size)
 	return found;
 }
 
+/* "stemma-UID" with the user's number outside of any user namespace. */
 static void name_first(char *ret, size_t size)
 {
 	snprintf(ret, size, "stemma-%lu", io_outer_uid());

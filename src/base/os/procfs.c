@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+/* All figures are unknown then. */
 void procfs_clear(struct procfs *p)
 {
 	memset(p, 0xff, sizeof(*p)); /* every figure PROCFS_UNKNOWN */
@@ -47,7 +48,7 @@ bool procfs_id_mapped(pid_t pid, const char *map, unsigned id)
 	return false;
 }
 
-/* What has nothing in its file has ended. */
+/* What has nothing in its file has ended. 0, -errno; -ESRCH then. */
 static int read_figures(pid_t pid, const char *file, char *ret, size_t size)
 {
 	ssize_t n = procfs_read(pid, file, ret, size);
@@ -107,6 +108,7 @@ static bool parse_named_value(const char *text, const char *name, unsigned unit,
 	return true;
 }
 
+/* From the text of /proc/PID/status. What it does not have stays as it was. */
 void procfs_parse_status(const char *text, struct procfs *p)
 {
 	enum { CHILD_BIT = 16 }; /* SIGCHLD is 17 */
@@ -123,6 +125,7 @@ void procfs_parse_status(const char *text, struct procfs *p)
 		p->ignores_children = strtoull(at + 8, NULL, 16) >> CHILD_BIT & 1;
 }
 
+/* From the text of /proc/PID/io; nothing where one of its numbers lacks. */
 void procfs_parse_io(const char *text, struct procfs *p)
 {
 	struct procfs q;
@@ -148,6 +151,7 @@ int procfs_stat(pid_t pid, struct procfs *p)
 	return rc < 0 ? rc : procfs_parse_stat(text, p);
 }
 
+/* Threads and memory (bytes). 0, -errno. */
 int procfs_status(pid_t pid, struct procfs *p)
 {
 	char text[4096];
@@ -158,6 +162,7 @@ int procfs_status(pid_t pid, struct procfs *p)
 	return 0;
 }
 
+/* Processor time of all threads, ns. 0, -errno. */
 int procfs_cpu(pid_t pid, struct procfs *p)
 {
 	struct timespec ts;
@@ -168,6 +173,7 @@ int procfs_cpu(pid_t pid, struct procfs *p)
 	return 0;
 }
 
+/* Bytes and calls. first_thread: of that one alone. 0, -errno. */
 int procfs_io(pid_t pid, bool first_thread, struct procfs *p)
 {
 	char file[32] = "io", text[512];
@@ -217,7 +223,7 @@ int procfs_ended(int pidfd, int *ret_status)
 	return 0;
 }
 
-/* The numbers that a folder of /proc has as names: calls each for every one. */
+/* The numbers that a folder of /proc has as names: calls each for every one. 0, -errno of the folder. */
 static int numbers(const char *folder, int (*each)(void *arg, pid_t n), void *arg)
 {
 	DIR *d = opendir(folder);
@@ -327,6 +333,7 @@ int procfs_children(pid_t pid, bool one_thread, void (*each)(void *arg, pid_t ch
 	return rc < 0 ? rc : c.rc;
 }
 
+/* Opens the folder. 0, -errno. */
 int procfs_fds_open(pid_t pid, struct procfs_fds *ret)
 {
 	char name[48];
@@ -336,6 +343,7 @@ int procfs_fds_open(pid_t pid, struct procfs_fds *ret)
 	return ret->dir < 0 ? -errno : 0;
 }
 
+/* The next number as text, valid until the next call; NULL at the end. */
 const char *procfs_fds_next(struct procfs_fds *f)
 {
 	for (;;) {
@@ -353,6 +361,7 @@ const char *procfs_fds_next(struct procfs_fds *f)
 	}
 }
 
+/* Once, after procfs_fds_open gave 0. */
 void procfs_fds_close(struct procfs_fds *f)
 {
 	close(f->dir);

@@ -21,6 +21,7 @@ struct task {
 
 static unsigned stuck;
 
+/* Called by both sides; who comes second frees t. */
 static void leave_task(struct task *t)
 {
 	if (!__atomic_exchange_n(&t->left, true, __ATOMIC_ACQ_REL))
@@ -29,6 +30,7 @@ static void leave_task(struct task *t)
 	free(t);
 }
 
+/* The thread of a task: runs it, wakes who waits, and leaves. */
 static void *run_task(void *arg)
 {
 	struct task *t = arg;

@@ -54,6 +54,7 @@ struct look {
 	struct fileid id;
 };
 
+/* Run in a thread, since a file system may hang. Sets l->r (0, -errno) and l->id. */
 static void identify_file(void *arg)
 {
 	struct look *l = arg;
