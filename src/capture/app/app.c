@@ -50,21 +50,25 @@ EXPORT uint64_t stemma_app_say(int kind, const char *name, size_t name_size, con
 	return kind == APP_BEGIN ? e.id : 0;
 }
 
+/* NULL has length 0. */
 static size_t string_length(const char *s)
 {
 	return s ? strlen(s) : 0;
 }
 
+/* 1 while this process is recorded and what it says is taken, else 0. */
 EXPORT int stemma_app_present(void)
 {
 	return app_tape_on();
 }
 
+/* The run's ULID; NULL if it is not recorded. It belongs to the library. */
 EXPORT const char *stemma_app_run(void)
 {
 	return app_tape_on() ? app_tape_run : NULL;
 }
 
+/* Sets the name under which later entries are written, cut if it is long. NULL changes nothing. */
 EXPORT void stemma_app_tool(const char *tool)
 {
 	if (!app_tape_on() || !tool)
@@ -76,6 +80,7 @@ EXPORT void stemma_app_tool(const char *tool)
 
 /* Each looks first whether there is anybody: strlen of a megabyte is not nothing. */
 
+/* Writes an entry of texts, each of which may be NULL; nothing if this process is not recorded. */
 static void write_string_entry(int kind, const char *name, const char *value, const char *version)
 {
 	if (app_tape_on())
@@ -83,43 +88,51 @@ static void write_string_entry(int kind, const char *name, const char *value, co
 		               0, 0);
 }
 
+/* Nothing if this process is not recorded. */
 EXPORT void stemma_app_type(const char *type)
 {
 	write_string_entry(APP_TYPE, type, NULL, NULL);
 }
 
+/* Texts may be NULL. Nothing if this process is not recorded. */
 EXPORT void stemma_app_config(const char *name, const char *value, const char *version)
 {
 	write_string_entry(APP_CONFIG, name, value, version);
 }
 
+/* Nothing if this process is not recorded. The name may be NULL. */
 EXPORT void stemma_app_metric(const char *name, double value, int64_t step)
 {
 	if (app_tape_on())
 		stemma_app_say(APP_METRIC, name, string_length(name), NULL, 0, NULL, 0, value, step, 0);
 }
 
+/* The number of the new activity, for stemma_app_end; 0 if this process is not recorded. */
 EXPORT uint64_t stemma_app_begin(const char *name)
 {
 	return app_tape_on() ? stemma_app_say(APP_BEGIN, name, string_length(name), NULL, 0, NULL, 0, 0, 0, 0) : 0;
 }
 
+/* activity: of stemma_app_begin. Nothing if this process is not recorded. */
 EXPORT void stemma_app_end(uint64_t activity)
 {
 	if (app_tape_on())
 		stemma_app_say(APP_END, NULL, 0, NULL, 0, NULL, 0, 0, 0, activity);
 }
 
+/* Nothing if this process is not recorded. */
 EXPORT void stemma_app_used(const char *name)
 {
 	write_string_entry(APP_USED, name, NULL, NULL);
 }
 
+/* Nothing if this process is not recorded. */
 EXPORT void stemma_app_generated(const char *name)
 {
 	write_string_entry(APP_GENERATED, name, NULL, NULL);
 }
 
+/* value may be NULL. Nothing if this process is not recorded. */
 EXPORT void stemma_app_tag(const char *name, const char *value)
 {
 	write_string_entry(APP_TAG, name, value, NULL);

@@ -27,7 +27,7 @@ struct teller {
 	struct buf room[3]; /* what goes into one event */
 };
 
-/* A program's clock is ours, but its memory is its own affair. */
+/* A program's clock is ours, but its memory is its own affair. ns; a time outside of what can be is put to its end. */
 static int64_t app_time_within(const struct teller *t, int64_t said)
 {
 	int64_t boot = t->now - t->s->clock_offset;
@@ -40,6 +40,7 @@ static uint64_t activity_of(const struct teller *t, uint64_t id)
 	return id >> 32 == (uint32_t)t->image->head.image ? (uint32_t)id : 0;
 }
 
+/* Puts the text without secrets into b, which it empties first. The result is b's until b changes. */
 static struct str redact_into(struct buf *b, struct str text)
 {
 	buf_reset(b);
@@ -145,6 +146,7 @@ static void emit_app_string(struct teller *t, const struct app_said *said)
 	sup_event(t->s, EVENT_app_word, app_time_within(t, said->time), NULL, &ev);
 }
 
+/* Emits a metric. Without APP_HAS_STEP it has no step. */
 static void emit_app_metric(struct teller *t, const struct app_said *said)
 {
 	bool stepped = said->flags & APP_HAS_STEP;

@@ -46,6 +46,7 @@ static __thread struct thread {
 	uint64_t stack[DEPTH];
 } me __attribute__((tls_model("initial-exec")));
 
+/* CLOCK_BOOTTIME, ns. */
 int64_t app_tape_now(void)
 {
 	struct timespec ts;
@@ -78,6 +79,7 @@ static int read_tape_environment(void)
 	return 1;
 }
 
+/* Looks whether somebody records: 1, 2 nobody. Keeps errno. */
 int app_tape_look(void)
 {
 	int e = errno, is = read_tape_environment();
@@ -88,6 +90,7 @@ int app_tape_look(void)
 
 /* ---- windows ---- */
 
+/* Writes v in hexadecimal without leading zeros, and no NUL. Gives the end. */
 static char *append_hex(char *p, uint64_t v)
 {
 	int top = 60;
@@ -130,6 +133,7 @@ static bool allocate_window(int fd, uint64_t size)
 	return true;
 }
 
+/* "PREFIX-PID-IMAGE-SERIAL", the numbers in hexadecimal; ret must have room for all. */
 static void window_name(char *ret, uint32_t pid, uint32_t serial)
 {
 	memcpy(ret, APP_PREFIX "-", 2);
@@ -152,6 +156,7 @@ static int folder_open(void)
 	return fd;
 }
 
+/* Unlinks a window's file. Errors are passed over. */
 static void window_remove(const char *name)
 {
 	int dir = folder_open();
@@ -260,6 +265,7 @@ static char *claim_chunks(uint64_t chunks, uint64_t *ret_room, struct app_head *
 	return NULL;
 }
 
+/* Counts an entry that had no room: in the window if there is one. Any thread, and without a lock. */
 static void count_dropped(void)
 {
 	struct app_head *h = __atomic_load_n(&self->window, __ATOMIC_ACQUIRE);
@@ -314,6 +320,7 @@ static size_t smaller_of(size_t n, size_t most)
 	return n < most ? n : most;
 }
 
+/* Room for an entry of size bytes in this thread's window. NULL where there is none. */
 static char *claim_entry(uint32_t size)
 {
 	if (__builtin_expect(is_new(), 0))
@@ -378,12 +385,14 @@ uint64_t app_tape_begin(void)
 	return me.image << 32 | (uint32_t)__atomic_add_fetch(&self->activities, 1, __ATOMIC_RELAXED);
 }
 
+/* The activity is the thread's innermost one. Beyond DEPTH it is not noted. */
 void app_tape_enter(uint64_t id)
 {
 	if (me.depth < DEPTH)
 		me.stack[me.depth++] = id;
 }
 
+/* Takes the activity from the thread's stack, and those within it. Nothing if it is not there. */
 void app_tape_end(uint64_t id)
 {
 	uint32_t d = me.depth;

@@ -67,6 +67,7 @@ int channel_make(struct channel *c)
 	return rc;
 }
 
+/* Without removing it. It may be closed twice. */
 static void close_channel(struct channel *c)
 {
 	if (c->dir >= 0 && c->dir != c->lock)
@@ -127,6 +128,7 @@ static bool channel_has(const struct sup *s, const char *path)
 	return n && !strncmp(path, c->path, n) && path[n] == '/';
 }
 
+/* Removes the folder of the channel and closes it. Nothing if it has none. */
 static void channel_remove(struct channel *c)
 {
 	if (!c->path[0])
@@ -177,6 +179,7 @@ static int compare_windows(const void *pa, const void *pb)
 	return (a->serial > b->serial) - (a->serial < b->serial);
 }
 
+/* The same process between two calls of exec. */
 static bool is_of_same_image(const struct entry *a, const struct entry *b)
 {
 	return a->prefix == b->prefix && a->pid == b->pid && a->image == b->image;
@@ -319,6 +322,7 @@ static void emit_image(struct sup *s, int dir, const struct taker *taker, const 
 		unlinkat(dir, e[i].name, 0);
 }
 
+/* CLOCK_MONOTONIC, ns: what the windows' times are in. */
 static int64_t channel_clock_ns(void)
 {
 	struct timespec ts;

@@ -19,11 +19,13 @@ struct images {
 	struct known *by_pid[CHAINS], *by_num[CHAINS];
 };
 
+/* NULL without memory. */
 struct images *images_new(void)
 {
 	return calloc(1, sizeof(struct images));
 }
 
+/* Notes a process that began under its id and its number. Without memory it is left out. */
 static void note_process(struct images *m, const struct event *ev)
 {
 	struct known *k = calloc(1, sizeof(*k));

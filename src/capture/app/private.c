@@ -60,6 +60,7 @@ static void remove_contents(int dir, unsigned depth, unsigned *left)
 		closedir(d);
 }
 
+/* Removes the folder with all that this user has in it. Errors are passed over. */
 void private_remove(const char *path)
 {
 	unsigned left = UINT_MAX;

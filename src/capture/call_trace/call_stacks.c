@@ -51,6 +51,7 @@ struct stacker {
 	bool asked[STATES]; /* about a process of this number */
 };
 
+/* ret->known: false where it cannot be told. */
 void stands_at(pid_t tid, struct stands *ret)
 {
 	ret->known = false;
@@ -86,6 +87,7 @@ struct stacker *stacker_new(int fd)
 	return k;
 }
 
+/* Closes the helper's socket: no stacks are asked for any more. */
 static void give_up(struct stacker *k)
 {
 	if (k->fd >= 0)
@@ -93,6 +95,7 @@ static void give_up(struct stacker *k)
 	k->fd = -1;
 }
 
+/* NULL is no error. */
 void stacker_release(struct stacker *k)
 {
 	if (!k)
@@ -105,6 +108,7 @@ void stacker_release(struct stacker *k)
 	free(k);
 }
 
+/* s is empty then. */
 void emitted_stacks_release(struct emitted_stacks *s)
 {
 	for (int i = 0; s->known && i < SETS * WAYS; i++)
@@ -154,6 +158,7 @@ static bool send_memory(struct stacker *k, pid_t tid, uint64_t at, size_t n)
 	return send_all(k, q, sizeof(*q) + q->n);
 }
 
+/* Appends the text with control characters and backslashes as \xNN. */
 static void print_escaped(struct buf *b, const char *text, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -261,6 +266,7 @@ static const struct stack_answer *ask_unwinder(struct stacker *k, struct sup *s,
 	return NULL;
 }
 
+/* The process is over: the unwinder forgets it. Nothing if it was never asked about. */
 void stacker_gone(struct stacker *k, pid_t pid)
 {
 	struct stack_question q = {.kind = ASK_GONE, .pid = pid};
@@ -273,6 +279,7 @@ void stacker_gone(struct stacker *k, pid_t pid)
 
 /* ---- the lines ---- */
 
+/* A hash of two words; the order counts. */
 static uint64_t mix_words(uint64_t a, uint64_t b)
 {
 	uint64_t h = (a ^ (b << 17) ^ (b >> 47)) * 0x9e3779b97f4a7c15u;

@@ -196,7 +196,7 @@ static void flush_call_trace_if_full(struct sup *s, struct thread *t)
 
 /* ---- threads ---- */
 
-/* Where the pointer to the thread is, or is to be put: *ret is NULL if it is not known. */
+/* Where the pointer to the thread is, or is to be put: NULL is there if it is not known. */
 static struct thread **traced_thread_slot(struct called *c, pid_t tid)
 {
 	struct thread **at = &c->threads[(unsigned)tid % CHAINS];
@@ -205,6 +205,7 @@ static struct thread **traced_thread_slot(struct called *c, pid_t tid)
 	return at;
 }
 
+/* Frees what was noted of the call: the thread is in none now. */
 static void leave_call(struct thread *t)
 {
 	for (int i = 0; i < 2; i++) {
@@ -337,6 +338,7 @@ static void name_child(struct sup *s, struct thread *maker, pid_t child)
 
 /* ---- calls ---- */
 
+/* link: what /proc/PID/fd/N leads to; it tells terminals from other devices. */
 static const char *describe_descriptor_kind(const char *link, const struct stat *st)
 {
 	return S_ISREG(st->st_mode)    ? "file"
@@ -372,6 +374,7 @@ static void emit_descriptor_kind(struct thread *t, int fd)
 	buf_char(&t->text, '\n');
 }
 
+/* Of the call that the thread is in; -1 if it takes none. */
 static int descriptor_of(const struct thread *t)
 {
 	return t->in->fd >= 0 ? (int)t->args[t->in->fd] : -1;
@@ -393,6 +396,7 @@ static void put_call(struct thread *t, const char *result)
 		buf_printf(&t->text, "c %s - %s\n", t->in->name, result);
 }
 
+/* Copies the path of argument arg from the thread's memory; "?" where it cannot be read. arg < 0: the call has none. */
 static void take_path(struct thread *t, int which, int arg)
 {
 	char path[PATH_BYTES];

@@ -26,6 +26,7 @@ static bool compare_with_totals(const struct proc *p)
 	return totals_of_threads(p->pid, c->made + 1, &r, &w) && r == has_read && w == has_written;
 }
 
+/* Whether the process stands still because its call is being handled. */
 static bool is_standing(const struct sup *s, const struct proc *p)
 {
 	return s->current && s->current->proc == p;
@@ -78,6 +79,7 @@ static bool counted_waits(struct sup *s, struct proc *p)
 	return !counted_all(s, p) && !c->lost;
 }
 
+/* Reads the counts of all processes, but for those that are lost or frozen. Once a tick. */
 static void counted_tick(struct sup *s)
 {
 	s->epoch++;
@@ -270,6 +272,7 @@ bool counted_is_behind(const struct proc *p)
 	return p->counted && !p->counted->lost && p->counted->nlogged > LOGGED / 2;
 }
 
+/* NULL: ip is not in code that was put in. */
 const struct sites *counted_library(const struct proc *p, uint64_t ip, uint64_t *ret_base, uint64_t *ret_code,
                                     uint64_t *ret_table)
 {
@@ -282,6 +285,7 @@ const struct sites *counted_library(const struct proc *p, uint64_t ip, uint64_t 
 	return c->sites;
 }
 
+/* Notes which file an open gave: of the one that was counted last. Without a file: pending, or none at all. */
 static void counted_opens(struct sup *s, struct proc *p, const struct file *f, const struct pending *d)
 {
 	struct counted *c = p->counted;
@@ -293,6 +297,7 @@ static void counted_opens(struct sup *s, struct proc *p, const struct file *f, c
 	o->pending = d ? d->id : 0;
 }
 
+/* The file that d was waiting for is known now: names it where opens still refer to d. */
 static void counted_created(struct sup *s, struct proc *p, const struct pending *d, const struct file *f)
 {
 	struct counted *c = p->counted;
@@ -302,6 +307,7 @@ static void counted_created(struct sup *s, struct proc *p, const struct pending 
 			c->opened[n % OPENED].file = f->num;
 }
 
+/* A process of a killed recorder has code whose counts nobody reads. */
 static void counted_adopted(struct sup *s, struct proc *p)
 {
 	(void)s;

@@ -46,6 +46,7 @@ static int give_table(struct sup *s, const struct proc *p, bool begins, const st
 	return map == MAP_FAILED ? -1 : fd;
 }
 
+/* Takes the counts out of the shared memory, which the process loses, and lets go of that. */
 void counted_confine(struct sup *s, struct proc *p)
 {
 	enum { ROWS = offsetof(struct counted_table, row) };

@@ -183,6 +183,7 @@ static bool read_program_identity(const struct proc *p, uint64_t *ret_ino, uint6
 	return true;
 }
 
+/* Whether both run the same file. False where one cannot be read. */
 static bool is_same_program(const struct proc *p, const struct proc *q)
 {
 	uint64_t ino[2], dev[2];

@@ -47,6 +47,7 @@ unsigned counted_unsaid(const struct access *a)
 	return a->proc->counted ? counted_pipe_directions(a->proc->counted, a->file) : 0;
 }
 
+/* ACCESS_WRITE or ACCESS_READ. */
 static unsigned way_of(bool write)
 {
 	return write ? ACCESS_WRITE : ACCESS_READ;
@@ -60,7 +61,7 @@ static void note_beside(const struct proc *p, const struct access *a, unsigned w
 			b->beside |= way;
 }
 
-/* From when on they may have been moved, of bytes that a's process has counted by now. */
+/* From when on they may have been moved, of bytes that a's process has counted by now. ns. */
 static int64_t moved_since(const struct counted *c, const struct access *a, bool write, bool late)
 {
 	/* What changes a file's length leaves no count: a write may have begun before its first byte. A thread that has not

@@ -116,6 +116,8 @@ static bool apply_dup(struct sup *s, struct counted *c, struct proc *p, const st
 	return true;
 }
 
+/* A mapping of a counted file: notes it as loaded, and counts its bytes as read without a time. Nothing for a file that
+ * is not counted. */
 static void apply_map(struct sup *s, struct counted *c, struct proc *p, const struct counted_entry *e)
 {
 	const uint64_t file = in_range(e->fd) ? c->file[e->fd] : 0;

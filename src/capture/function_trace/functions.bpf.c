@@ -63,6 +63,7 @@ struct thread none; /* as a thread begins */
 /* A reader that looks often enough is not woken: that would cost the program more than its entry does. */
 #define WAKE_BYTES (1u << 20)
 
+/* Sends a record, and wakes the reader where enough waits. A record without room is counted in control.lost. */
 static __always_inline void output_entry(void *record, __u64 size)
 {
 	__u64 waits = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
@@ -75,7 +76,7 @@ static __always_inline void output_entry(void *record, __u64 size)
 struct range {
 	__u64 low, high;
 };
-/* The range of the area in which the stack lies. */
+/* The range of the area in which the stack lies. Always 0. */
 static long found_stack(struct task_struct *task, struct vm_area_struct *vma, void *arg)
 {
 	struct range *s = arg;
@@ -84,6 +85,7 @@ static long found_stack(struct task_struct *task, struct vm_area_struct *vma, vo
 	return 0;
 }
 
+/* Whether sp lies in the thread's alternate signal stack. False if it has none. */
 static __always_inline bool is_alternate(struct task_struct *task, __u64 sp)
 {
 	__u64 low = BPF_CORE_READ(task, sas_ss_sp), size = BPF_CORE_READ(task, sas_ss_size);
@@ -128,6 +130,8 @@ static __always_inline __u32 pop_over_calls(struct thread *t, __u64 at, bool alt
  * the kernel promises to programs. */
 #define RETURN_FROM_HANDLER 0x0f0000000fc0c748ULL
 #define INTERRUPTED_SP (8 + 160)
+/* Whether the return address is the kernel's return from a handler; then *interrupted is the stack pointer that was
+ * interrupted. */
 static __always_inline bool is_handler(__u64 back, __u64 sp, __u64 *interrupted)
 {
 	__u64 code = 0;
@@ -135,12 +139,15 @@ static __always_inline bool is_handler(__u64 back, __u64 sp, __u64 *interrupted)
 	       bpf_probe_read_user(interrupted, sizeof(*interrupted), (void *)(sp + INTERRUPTED_SP)) == 0;
 }
 #else
+/* On other processors it is not known: never. */
 static __always_inline bool is_handler(__u64 back, __u64 sp, __u64 *interrupted)
 {
 	return false;
 }
 #endif
 
+/* Notes that a function was entered, after those that were left without a return. Gives its depth. sp, back: stack
+ * pointer and return address. */
 static __always_inline __u32 push_call(struct task_struct *task, struct thread *t, __u64 sp, __u64 back, bool alternate)
 {
 	__u64 interrupted;

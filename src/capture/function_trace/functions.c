@@ -34,7 +34,7 @@ struct functions {
 	void *arg;
 };
 
-/* Passes records of the full size on, and leaves shorter ones out. */
+/* Passes records of the full size on, and leaves shorter ones out. Always 0. */
 static int pass_record(void *arg, void *data, size_t size)
 {
 	struct functions *x = arg;
@@ -159,6 +159,7 @@ fail:
 	return r;
 }
 
+/* NULL is no error. */
 void functions_close(struct functions *x)
 {
 	if (!x)
@@ -177,6 +178,7 @@ void functions_close(struct functions *x)
 	free(x);
 }
 
+/* To be polled: readable where there is something. */
 int functions_fd(const struct functions *x)
 {
 	return ring_buffer__epoll_fd(x->reader);
@@ -195,6 +197,7 @@ void functions_stop(struct functions *x)
 	__atomic_store_n(&x->control->off, 1, __ATOMIC_RELEASE);
 }
 
+/* Shared with the programs in the kernel; it lives as long as x. */
 const volatile struct function_control *functions_control(const struct functions *x)
 {
 	return x->control;

@@ -374,6 +374,7 @@ int functions_found_add(struct found *f, const char *wish, struct err *err)
 	return 0;
 }
 
+/* f is empty then. */
 void functions_found_release(struct found *f)
 {
 	for (size_t i = 0; i < f->n; i++)

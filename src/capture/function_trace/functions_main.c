@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A sink of functions_read: arg is the writer. */
 static void write_record(void *arg, const struct function_record *t, size_t size)
 {
 	functions_writer_add(arg, t, size);
@@ -69,6 +70,8 @@ static void serve_functions(struct functions *x, const struct found *found)
 	fflush(stdout);
 }
 
+/* --works: can probes be set? Otherwise says "ready N PID" once the probes are set, and a child of that PID reads the
+ * trace into FOLDER, the current folder from then on. The exit status: 0; 2 for a wrong use. */
 int main(int argc, char **argv)
 {
 	struct found found = {0};

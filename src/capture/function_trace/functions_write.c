@@ -54,7 +54,7 @@ struct functions_writer *functions_writer_new(const struct found *found)
 	return w;
 }
 
-/* Where the pointer to the thread is, or is to be put: *ret is NULL if it is not known. */
+/* Where the pointer to the thread is, or is to be put: NULL is there if it is not known. */
 static struct thread **function_thread_slot(struct functions_writer *w, uint32_t tid)
 {
 	struct thread **at = &w->threads[tid % CHAINS];
@@ -84,6 +84,7 @@ static struct thread *thread_new(struct functions_writer *w, uint32_t tid, uint3
 
 /* ---- the file ---- */
 
+/* Appends the name with control characters and backslashes as \xNN. */
 static void append_function_name(struct buf *b, const char *p)
 {
 	for (; *p; p++)
@@ -111,6 +112,7 @@ static void flush_function_trace(struct functions_writer *w, struct thread *t)
 	buf_reset(&t->out);
 }
 
+/* Writes what waits if it is much. A trace that grew too long ends with the line "g full", once. */
 static void flush_function_trace_if_full(struct functions_writer *w, struct thread *t)
 {
 	if (t->out.n >= FLUSH)
@@ -121,6 +123,7 @@ static void flush_function_trace_if_full(struct functions_writer *w, struct thre
 	}
 }
 
+/* Notes in the trace that something is missing. Nothing where there is no file, or it is full. */
 static void put_gap(struct functions_writer *w, struct thread *t, const char *why)
 {
 	if (!t->full && *t->file) {
@@ -155,6 +158,7 @@ static void append_trace_head(struct functions_writer *w, struct thread *t, uint
 	t->inherited = 0;
 }
 
+/* Frees the frames and stacks of the thread, which has none then. */
 static void drop_frames(struct thread *t)
 {
 	free(t->frames);
@@ -374,6 +378,7 @@ static void handle_entry_record(struct functions_writer *w, const struct functio
 	flush_function_trace_if_full(w, t);
 }
 
+/* A thread ended: "thread", "exit", or "killed SIGNAL" after the status in sp. */
 static void handle_exit_record(struct functions_writer *w, const struct function_record *e)
 {
 	char how[32] = "exit";
@@ -384,6 +389,7 @@ static void handle_exit_record(struct functions_writer *w, const struct function
 	thread_over(w, e->tid, how);
 }
 
+/* One record of size bytes. One of an unknown kind is passed over. */
 void functions_writer_add(struct functions_writer *w, const struct function_record *t, size_t size)
 {
 	const struct function_exec_record *e = (const struct function_exec_record *)t;

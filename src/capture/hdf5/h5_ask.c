@@ -17,6 +17,7 @@ static bool is_old(struct h5_lib *l)
 	return is_new && is_new(0, &v2) >= 0 && !v2;
 }
 
+/* Sets or takes back HDF5's handler of errors. old: by the interface before 1.8. Nothing if the library lacks it. */
 static void set_error_handler(struct h5_lib *l, bool old, h5_error_fn fn, void *data)
 {
 	herr_t (*set1)(h5_error_fn, void *) = H5CALL(l, H5Eset_auto1, herr_t(*)(h5_error_fn, void *));
@@ -37,6 +38,7 @@ void h5_hush(struct h5_lib *l, struct h5_quiet *q)
 	set_error_handler(l, q->old, NULL, NULL);
 }
 
+/* Undoes h5_hush: empties the error stack; errno is as it was. */
 void h5_unhush(struct h5_lib *l, const struct h5_quiet *q)
 {
 	herr_t (*clear)(hid_t) = H5CALL(l, H5Eclear2, herr_t(*)(hid_t));
@@ -98,12 +100,14 @@ size_t h5_ask_name(struct h5_lib *l, hid_t id, char *room, size_t n)
 	return end_answer_text(get ? get(id, room, n) : 0, room, n);
 }
 
+/* The path in room, its length; 0: none, or room (n bytes) is too small. */
 size_t h5_ask_file(struct h5_lib *l, hid_t id, char *room, size_t n)
 {
 	ssize_t (*get)(hid_t, char *, size_t) = H5CALL(l, H5Fget_name, ssize_t(*)(hid_t, char *, size_t));
 	return end_answer_text(get ? get(id, room, n) : 0, room, n);
 }
 
+/* The name in room, its length; 0: none, or room (n bytes) is too small. */
 size_t h5_ask_attribute(struct h5_lib *l, hid_t id, hsize_t nth, char *room, size_t n)
 {
 	ssize_t (*get)(hid_t, const char *, int, int, hsize_t, char *, size_t, hid_t) =
@@ -171,6 +175,7 @@ static int first_link(const struct h5_links *links, char *path, size_t from, siz
 	}
 }
 
+/* Whether a name leads into another file; true also where that cannot be told. */
 bool h5_leads_out(const struct h5_links *links, const char *name)
 {
 	char room[2][H5_NAME_MAX], *path = room[0], *other = room[1];
@@ -241,6 +246,7 @@ bool h5_ask_soft(struct h5_lib *l, hid_t loc, const char *name)
 	return soft;
 }
 
+/* Asks for the shape and type of a dataset or attribute. False: it cannot be told. */
 bool h5_ask_shape(struct h5_lib *l, hid_t id, bool attribute, struct h5_obj *o, hsize_t *ret_dims, hsize_t *ret_most)
 {
 	hid_t (*space_of)(hid_t) =

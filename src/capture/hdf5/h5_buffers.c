@@ -40,6 +40,7 @@ static bool lock_buffers(void)
 	return false;
 }
 
+/* By the thread that took the lock. */
 static void unlock_buffers(void)
 {
 	__atomic_store_n(&buffers.lock, 0, __ATOMIC_RELEASE);
@@ -125,6 +126,7 @@ static bool is_uniform(const void *p, uint64_t n, uint64_t element)
 
 /* ---- reads ---- */
 
+/* n: bytes from from on. */
 static bool is_overlapping(const struct buffer *b, uintptr_t from, uint64_t n)
 {
 	return b->from < from + n && from < b->from + b->n;
@@ -159,6 +161,7 @@ void h5_buffers_forget(void)
 	unlock_buffers();
 }
 
+/* After a read: notes that this memory holds o's data. */
 void h5_memory_filled(struct h5_obj *o, const struct h5_memory *m)
 {
 	if (are_closed())
@@ -236,6 +239,7 @@ static void note_source(struct h5_obj *to, const struct h5_obj *from)
 	__atomic_fetch_or(&to->told->flags, H5_MORE_SOURCES, __ATOMIC_RELAXED);
 }
 
+/* After a write: notes which objects' data this memory held, so that o was made of them. */
 void h5_memory_written(struct h5_obj *o, const struct h5_memory *m)
 {
 	struct buffer piece[PIECES];
@@ -255,6 +259,7 @@ void h5_memory_written(struct h5_obj *o, const struct h5_memory *m)
 	__atomic_add_fetch(&o->told->moved, 1, __ATOMIC_RELAXED);
 }
 
+/* After a write through a buffer of the program. */
 void h5_buffer_written(struct h5_lib *l, struct h5_obj *o, const struct h5_moved *m)
 {
 	struct h5_memory memory = {.p = m->p};

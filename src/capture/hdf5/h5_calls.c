@@ -134,6 +134,7 @@ static void note_referenced(struct h5_lib *l, hid_t id, unsigned kind, enum h5_f
 	h5_did(h5_referenced_of(l, id, kind), op, true, t, end);
 }
 
+/* Notes an object that was opened at t by a path from loc, and, if links are observed, the links on the path. */
 static void opened_at(struct h5_lib *l, hid_t id, unsigned kind, int64_t t, hid_t loc, const char *path)
 {
 	note_opened(l, id, kind, H5_OPEN, t);

@@ -59,6 +59,7 @@ static bool find_below(struct h5_lib *l, hid_t group, struct below *ret)
 	return done && !ret->more;
 }
 
+/* names NULL: there is nothing to be released. */
 static void release_below(struct below *b)
 {
 	if (b->names)
@@ -76,6 +77,7 @@ static hid_t open_at(struct h5_lib *l, hid_t loc, const char *name)
 	return id;
 }
 
+/* id < 0: there is nothing to close. */
 static void close_at(struct h5_lib *l, hid_t id)
 {
 	herr_t (*close)(hid_t) = H5CALL(l, H5Oclose, herr_t(*)(hid_t));

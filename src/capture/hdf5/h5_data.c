@@ -5,6 +5,8 @@
 
 #define CALLER __builtin_return_address(0)
 
+/* Begins a read or write: *ret_bytes how much will move, *ret_t when it began. NULL where the object is not known or
+ * not wanted. */
 static struct h5_obj *data_begin(struct h5_lib *l, hid_t id, hid_t type, hid_t space, bool write, uint64_t *ret_bytes,
                                  int64_t *ret_t)
 {

@@ -94,12 +94,14 @@ static int keep_entry(void *arg, const struct app_said *said)
 	return 0;
 }
 
+/* Order of qsort: by number. */
 static int by_file(const void *pa, const void *pb)
 {
 	const struct image_file *a = pa, *b = pb;
 	return (a->num > b->num) - (a->num < b->num);
 }
 
+/* Order of qsort: by number. */
 static int by_object(const void *pa, const void *pb)
 {
 	const struct image_object *a = pa, *b = pb;
@@ -112,6 +114,7 @@ struct image_file *h5_image_file(struct teller *t, uint64_t num)
 	return t->nfiles ? bsearch(&key, t->files, t->nfiles, sizeof(key), by_file) : NULL;
 }
 
+/* NULL: there is none. */
 struct image_object *h5_image_object(struct teller *t, uint64_t num)
 {
 	struct image_object key = {.o.num = num};
@@ -142,6 +145,7 @@ struct str h5_format_path(struct buf *b, const struct image_file *f, struct str 
 	return buf_view(b);
 }
 
+/* The path inside the file, in t->path: valid until the next one. */
 static struct str shown_path(struct teller *t, const struct image_object *o)
 {
 	return h5_format_path(&t->path, o->file, o->path, o->attr);
@@ -153,6 +157,7 @@ struct str h5_shown_run(const struct teller *t)
 	return str_of(strcmp(t->image->head.run, t->s->run) == 0 ? "" : t->image->head.run);
 }
 
+/* op: TERM_nameop of the path in the file; old: the one before. */
 void h5_emit_name(struct teller *t, const struct image_object *o, unsigned op, int64_t time, struct str path,
                   struct str old)
 {
@@ -207,6 +212,7 @@ struct span {
 	int64_t from, to; /* 0: none */
 };
 
+/* Widens the span (ns). from 0: there is no time, nothing changes. */
 static void extend_span(struct span *s, int64_t from, int64_t to)
 {
 	if (!from)
@@ -280,6 +286,7 @@ static void find_spans(const struct image_object *o, struct object_spans *ret)
 		ret->all = ret->read = ret->write = (struct span){o->met, o->met};
 }
 
+/* How an access ends in the record: it is still under way, ended, or ended at a time that is not known. */
 static enum how how_ended(bool under_way, bool moved, bool timed)
 {
 	return under_way ? UNDER_WAY : moved && !timed ? UNTIMED : ENDED;
@@ -303,6 +310,7 @@ static uint64_t emit_object_writes(struct teller *t, struct image_object *o, con
 	return access;
 }
 
+/* Emits what was read of an object; gives the number of the access. */
 static uint64_t emit_object_reads(struct teller *t, struct image_object *o, const struct object_spans *s, unsigned api)
 {
 	const struct h5_row *read = &o->o.row[0];
@@ -354,6 +362,7 @@ static void emit_h5_object(struct teller *t, struct image_object *o)
 	emit_attribute_end(t, o, s.timed);
 }
 
+/* A visitor of a tape's entries; kinds that are not its own are passed over. Always 0. */
 static int emit_h5_entry(void *arg, const struct app_said *said)
 {
 	struct teller *t = arg;

@@ -11,6 +11,7 @@
 static const char *const classes[] = {"integer",  "float",     "time", "string", "bitfield", "opaque",
                                       "compound", "reference", "enum", "vlen",   "array"};
 
+/* Appends v in decimal as a text of the log: its length, then the digits. */
 static void append_number_text(struct buf *b, uint64_t v)
 {
 	char text[24];
@@ -19,6 +20,7 @@ static void append_number_text(struct buf *b, uint64_t v)
 	buf_add(b, text, (size_t)n);
 }
 
+/* Points into b: valid until b changes. */
 static struct strlist strlist_of(const struct buf *b, size_t count)
 {
 	return (struct strlist){.count = count, .raw = buf_view(b)};
@@ -255,6 +257,7 @@ void h5_emit_copy(struct teller *t, const struct app_said *said, bool moved)
 	sup_event(t->s, EVENT_h5_copy, h5_time_within(t, said->time), NULL, &ev);
 }
 
+/* A gap in the words of the program's library. Of too many, nothing. */
 void h5_emit_gap(struct teller *t, struct str text)
 {
 	char line[256];

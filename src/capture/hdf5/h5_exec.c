@@ -8,6 +8,7 @@ static char library[1024];
 #define REAL(name) ((__typeof__(&name))find_next_exec(&real_##name, #name))
 #define REAL_OF(name) static void *real_##name
 
+/* Sets ENOSYS, gives -1: as a system call that the kernel lacks. */
 static long fail_missing(void)
 {
 	errno = ENOSYS;
@@ -30,12 +31,14 @@ static void *find_next_exec(void **real, const char *name)
 
 REAL_OF(dlclose);
 EXPORT int dlclose(void *handle);
+/* As dlclose; the library of HDF5 is kept loaded (h5_lib_pin). */
 EXPORT int dlclose(void *handle)
 {
 	h5_lib_pin();
 	return REAL(dlclose)(handle);
 }
 
+/* Notes the library's own path before any call; too long a one is left out. Keeps errno. */
 __attribute__((constructor)) static void remember_library(void)
 {
 	int keep = errno;

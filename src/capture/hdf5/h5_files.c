@@ -67,11 +67,13 @@ static void write_file_entry(struct h5_open *f, const char *path)
 	app_tape_put(&(struct app_entry){.kind = H5_FILE}, &(struct app_words){.value = text, .nvalue = n + len});
 }
 
+/* By inode, device and time of birth, so that an inode used again is another file. */
 static bool is_same_h5_file(const struct safe_stat *a, const struct safe_stat *b)
 {
 	return a->ino == b->ino && a->major == b->major && a->minor == b->minor && a->btime == b->btime;
 }
 
+/* Also the size and the time of change. */
 static bool same_state(const struct safe_stat *a, const struct safe_stat *b)
 {
 	return is_same_h5_file(a, b) && a->size == b->size && a->mtime == b->mtime;
@@ -139,6 +141,7 @@ struct h5_open *h5_file_add(struct h5_lib *l, unsigned long fileno, const char *
 	return f;
 }
 
+/* NULL: there is none. It lives until its last identifier is closed. */
 struct h5_open *h5_file_find(const struct h5_lib *l, unsigned long fileno)
 {
 	struct h5_state *s = h5_state_lock();

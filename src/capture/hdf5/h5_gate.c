@@ -20,6 +20,7 @@ static const void *(*class_for)(const void *address);
 static struct h5_lib *connected;
 static char words[4200];
 
+/* As getenv, without a call. The value belongs to the environment; NULL if it is not set. */
 __attribute__((no_sanitize("address", "undefined"))) static char *in_environment(const char *name)
 {
 	size_t n = strlen(name);

@@ -11,6 +11,7 @@
 
 /* ---- those that are known ---- */
 
+/* Its first slot in the table. */
 static size_t hash_identifier(const struct h5_state *s, hid_t id)
 {
 	return (size_t)((uint64_t)id * 0x9e3779b97f4a7c15u >> 20) & s->mask;
@@ -27,6 +28,7 @@ static struct h5_obj *id_find(const struct h5_state *s, hid_t id)
 	return NULL;
 }
 
+/* Sets the object of an identifier, over the one before. The table must have an empty slot. */
 static void id_put(struct h5_state *s, hid_t id, struct h5_obj *o)
 {
 	size_t i = hash_identifier(s, id);
@@ -64,6 +66,7 @@ void h5_id_is(hid_t id, struct h5_obj *o)
 	h5_state_unlock(s);
 }
 
+/* The identifier is closed: forgets it. Nothing if it is not known. */
 void h5_id_gone(struct h5_lib *l, hid_t id)
 {
 	struct h5_state *s = h5_on(l) && id > 0 ? h5_state_lock() : NULL;

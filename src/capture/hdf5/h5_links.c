@@ -41,6 +41,7 @@ static struct h5_obj *open_and_note(struct h5_lib *l, hid_t loc, const char *nam
 	return o;
 }
 
+/* The object of a name, opened only to look; NULL if it is not known. */
 static struct h5_obj *at_name(struct h5_lib *l, hid_t loc, const char *name)
 {
 	return open_and_note(l, loc, name, LOOK);

@@ -20,6 +20,7 @@ bool h5_untimed;
 
 extern char **environ;
 
+/* Reads which classes of calls to observe before any of them comes. */
 __attribute__((constructor)) static void find_classes(void)
 {
 	static const char name[] = "STEMMA_HDF5=";
@@ -31,6 +32,7 @@ __attribute__((constructor)) static void find_classes(void)
 		}
 }
 
+/* ns; H5_SOME_TIME where durations are not recorded. */
 int64_t h5_now(void)
 {
 	return h5_untimed ? H5_SOME_TIME : app_tape_now();
@@ -83,6 +85,7 @@ struct h5_state *h5_state_lock(void)
 	return s;
 }
 
+/* s: what h5_state_lock gave. */
 void h5_state_unlock(struct h5_state *s)
 {
 	__atomic_store_n(&s->lock, 0, __ATOMIC_RELEASE);
@@ -108,6 +111,7 @@ void *h5_state_room(struct h5_state *s, size_t n)
 
 /* ---- what is not recorded ---- */
 
+/* what: in words. */
 void h5_gap(const char *what)
 {
 	app_tape_put(&(struct app_entry){.kind = H5_GAP}, &(struct app_words){.value = what, .nvalue = strlen(what)});

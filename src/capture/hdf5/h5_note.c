@@ -90,6 +90,7 @@ static bool objects_room(struct h5_state *s)
 	return (s->objects && !crowded) || objects_grow(s);
 }
 
+/* Attributes share their object's address; they go by name, too. */
 static bool is_same_object(const struct h5_obj *o, const struct h5_open *f, uint64_t addr, unsigned kind,
                            const char *attr, size_t nattr)
 {

@@ -28,6 +28,7 @@ void h5_begin(struct h5_obj *o, bool write, int64_t t)
 	ADD(r->begun, 1);
 }
 
+/* ok false: it failed. Times in ns; H5_BYTES_UNKNOWN makes the sum unknown. */
 void h5_end(struct h5_obj *o, bool write, bool ok, uint64_t bytes, int64_t began, int64_t ended)
 {
 	struct h5_row *r = o && o->told ? &o->told->row[write] : NULL;
@@ -48,6 +49,7 @@ void h5_end(struct h5_obj *o, bool write, bool ok, uint64_t bytes, int64_t began
 	}
 }
 
+/* Counts a call of an operation of which there are few. Times in ns. */
 void h5_did(struct h5_obj *o, enum h5_few_op op, bool ok, int64_t began, int64_t ended)
 {
 	struct h5_few *r = o && o->told ? &o->told->few[op] : NULL;
@@ -65,6 +67,7 @@ void h5_did(struct h5_obj *o, enum h5_few_op op, bool ok, int64_t began, int64_t
 
 /* ---- parts ---- */
 
+/* Notes the shape, dims and most of o->rank numbers. not ok: it cannot be told. */
 void h5_shape_is(struct h5_obj *o, bool ok, const hsize_t *dims, const hsize_t *most)
 {
 	struct {
@@ -110,6 +113,7 @@ int64_t h5_extent_begin(struct h5_obj *o)
 	return t;
 }
 
+/* After the call that changed the extent: the shape is asked for again. */
 void h5_extent_end(struct h5_obj *o, bool ok, int64_t began)
 {
 	if (!o)
@@ -133,6 +137,7 @@ void h5_shape_of(struct h5_lib *l, struct h5_obj *o, hid_t id)
 		h5_gap(elsewhere);
 }
 
+/* Widens the part's box so that it holds from to to, both of p->rank numbers. */
 static void widen_box(struct h5_part *p, const hsize_t *from, const hsize_t *to)
 {
 	uint64_t *box = (uint64_t *)(p + 1);
@@ -232,6 +237,7 @@ uint64_t h5_part_of(struct h5_lib *l, struct h5_obj *o, bool write, hid_t space,
 	return n;
 }
 
+/* Tells of a name. Nothing where the object is not told of, or the names are too long. */
 void h5_name(const struct h5_obj *o, unsigned op, const char *path, size_t npath, const char *old, size_t nold)
 {
 	char text[sizeof(struct h5_name) + 2 * (2 * H5_NAME_MAX + 2)];

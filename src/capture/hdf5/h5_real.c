@@ -35,6 +35,7 @@ static struct caller {
 } callers[CALLERS];
 static unsigned ncallers; /* that were begun, or more */
 
+/* By its file name; not its high-level library, nor the recorder's own. */
 static bool is_hdf5_library(const char *file)
 {
 	return strstr(file, "hdf5") && !strstr(file, "_hl") && !strstr(file, "stemma-hdf5");
@@ -137,6 +138,7 @@ static size_t format_version(char *to, const unsigned v[3])
 	return n - 1;
 }
 
+/* Writes the version to the tape. */
 void h5_lib_write_version(const struct h5_lib *l, const unsigned v[3])
 {
 	char text[40];

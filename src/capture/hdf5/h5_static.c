@@ -114,6 +114,7 @@ static int open_program(const struct proc *p, const struct file *exe, struct sta
 	return -1;
 }
 
+/* By inode, device, size and time of change. */
 static bool is_program_unchanged(const struct program *a, const struct stat *b)
 {
 	return a->ino == b->st_ino && a->dev == b->st_dev && a->size == b->st_size &&
@@ -141,6 +142,7 @@ static void inside_look(struct sup *s, struct proc *p, const struct file *exe)
 		sup_gap(s, p, TERM_gap_hdf5, 0, "HDF5 linked into the program is not observed");
 }
 
+/* Notes what an event says of processes, if images are followed. */
 static void inside_event(struct sup *s, const struct event *ev)
 {
 	if (s->images)

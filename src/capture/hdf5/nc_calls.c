@@ -28,7 +28,8 @@ static struct nc_file {
 static uint64_t files_epoch; /* of a child of fork it is another one, and nothing of this holds */
 static bool missed;          /* a file that is none of these was used, and that was said */
 
-/* netCDF is not made for threads: who calls it from several keeps them apart. */
+/* The file of netCDF's identifier nc; NULL: none is known. netCDF is not made for threads: who calls it from several
+ * keeps them apart. */
 static struct h5_open *file_of(int nc)
 {
 	if (__atomic_load_n(&files_epoch, __ATOMIC_RELAXED) != h5_epoch())
@@ -39,6 +40,7 @@ static struct h5_open *file_of(int nc)
 	return NULL;
 }
 
+/* Notes the file of netCDF's number nc. What was of before a fork is forgotten first. */
 static void keep_file(int nc, struct h5_open *f)
 {
 	if (files_epoch != h5_epoch()) {
@@ -54,6 +56,7 @@ static void keep_file(int nc, struct h5_open *f)
 		}
 }
 
+/* netCDF closed nc. Nothing if it is not known. */
 static void forget_file(int nc)
 {
 	for (unsigned i = 0; i < FILES_OPEN && files_epoch == h5_epoch(); i++)
@@ -115,6 +118,7 @@ struct move {
 	int64_t t;
 };
 
+/* Bytes of an element of netCDF's type; 0: not known, or it has no fixed size. */
 static uint64_t type_size(int type)
 {
 	static const uint8_t sizes[] = {
@@ -146,6 +150,8 @@ static uint64_t count_elements(struct nc_lib *l, int nc, int var, enum shape sha
 	return elements;
 }
 
+/* Begins a read or write of a variable. m->write, p and memory are set before; m->o is NULL where it is not observed.
+ * */
 static void move_begin(struct nc_lib *l, int nc, int var, enum shape shape, const size_t *count, struct move *m)
 {
 	int (*type_of)(int, int, int *) = NCCALL(l, nc_inq_vartype, int (*)(int, int, int *));
@@ -163,6 +169,7 @@ static void move_begin(struct nc_lib *l, int nc, int var, enum shape shape, cons
 	h5_begin(m->o, m->write, m->t);
 }
 
+/* Ends what move_begin began; ok: the call succeeded. What is not known of the bytes is said to be unknown. */
 static void move_end(const struct move *m, bool ok)
 {
 	if (!m->o)

@@ -29,6 +29,7 @@ static struct caller {
 } callers[CALLERS];
 static unsigned ncallers; /* that were begun, or more */
 
+/* By its file name; not those for other languages. */
 static bool is_netcdf_library(const char *file)
 {
 	return strstr(file, "netcdf") && !strstr(file, "netcdff") && !strstr(file, "netcdf_c++") &&
@@ -55,6 +56,7 @@ static struct nc_lib *keep_lib(struct finding *f, const struct symbol_object *o)
 	return NULL;
 }
 
+/* The library whose code holds the address; NULL if it is not known yet. */
 static struct nc_lib *known_at(const void *address)
 {
 	struct nc_lib *l;
@@ -86,6 +88,7 @@ static struct nc_lib *lib_of_caller(const void *caller)
 	return l;
 }
 
+/* The netCDF library that the caller's module is bound to, and remembers it. NULL if there is none. */
 static struct nc_lib *find_library(const void *caller)
 {
 	struct symbol_object module;

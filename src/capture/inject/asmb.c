@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+/* Appends to the code. What does not fit is left out and sets a->far. */
 void asmb_bytes(struct asmb *a, const void *p, size_t n)
 {
 	if (a->s->n + n > STUBS_SIZE) {
@@ -12,6 +13,7 @@ void asmb_bytes(struct asmb *a, const void *p, size_t n)
 	a->s->n += n;
 }
 
+/* Little-endian, as this processor has it. */
 void asmb_u32(struct asmb *a, uint32_t v)
 {
 	asmb_bytes(a, &v, sizeof(v));
@@ -24,6 +26,7 @@ void asmb_displacement(struct asmb *a, uint64_t target)
 	asmb_u32(a, (uint32_t)d);
 }
 
+/* jmp, five bytes. */
 void asmb_jump(struct asmb *a, uint64_t target)
 {
 	ASMB(a, 0xe9);

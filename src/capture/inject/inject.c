@@ -44,11 +44,13 @@ int inject_free_number(pid_t pid, unsigned tries)
 #define MADV_WIPEONFORK 18
 #endif
 
+/* The system call itself, not the C library's: it gives the data for PEEK by *data. -1 with errno. */
 static long inject_ptrace(long request, pid_t tid, long addr, void *data)
 {
 	return syscall(SYS_ptrace, request, (long)tid, addr, data);
 }
 
+/* The decimal number after name in the text; -1 if name is not there. name: with its colon. */
 static long parse_status_field(const char *text, const char *name)
 {
 	const char *at = strstr(text, name);

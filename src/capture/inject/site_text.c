@@ -116,6 +116,7 @@ int site_text_jump(struct site_text *t, int mem, const struct stubs *stubs, uint
 	return 0;
 }
 
+/* NULL is no error. */
 void site_text_free(struct site_text *t)
 {
 	free(t);

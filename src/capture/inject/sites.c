@@ -74,6 +74,7 @@ static const char *const needed[] = {"read", "write", "open64", "close", "dup2",
 /* ... of programs with threads: the ways of these. What goes another way of theirs is missed by the kernel's totals. */
 static const char *const needed_threads[] = {"read", "write", "open", "close"};
 
+/* No overflow: off and n come from a hostile file. */
 static bool is_inside_file(const struct image *im, uint64_t off, uint64_t n)
 {
 	return off <= im->n && n <= im->n - off;
@@ -142,6 +143,7 @@ static const unsigned char *image_bytes_at(const struct image *im, uint64_t addr
 	return NULL;
 }
 
+/* Bytes in an executable segment at a virtual address; *ret_n how many follow. NULL where there are none. */
 static const unsigned char *code_at(const struct image *im, uint64_t addr, size_t *ret_n)
 {
 	return image_bytes_at(im, addr, PF_X, ret_n);
@@ -248,6 +250,7 @@ static bool symbol_of(const struct image *im, const char *name, unsigned type, u
 	return false;
 }
 
+/* Its address and size. False if there is no such function. */
 static bool find_function_symbol(const struct image *im, const char *name, uint64_t *ret_addr, uint64_t *ret_size)
 {
 	return symbol_of(im, name, STT_FUNC, ret_addr, ret_size);
@@ -496,6 +499,7 @@ static void find_framed(const struct image *im, struct sites *s)
 	}
 }
 
+/* Whether it has a full table of symbols, not only the dynamic one. */
 static bool has_names(const struct image *im)
 {
 	for (size_t i = 0; i < im->nsh; i++)
@@ -504,7 +508,7 @@ static bool has_names(const struct image *im)
 	return false;
 }
 
-/* Of a C library that is not glibc. */
+/* Of a C library that is not glibc. 0; -ENOEXEC: it is none that is known. */
 static int read_other(const struct image *im, struct sites *ret)
 {
 	struct sites s = {.alone = im->alone, .moves = im->moves};

@@ -261,6 +261,7 @@ static bool look_at_bare_call(struct finding *f, const unsigned char *code, size
 	return true;
 }
 
+/* Order of qsort: by offset. */
 static int by_offset(const void *a, const void *b)
 {
 	const struct site *x = a, *y = b;

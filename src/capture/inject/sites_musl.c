@@ -130,6 +130,7 @@ static unsigned find_going(const struct place *p, unsigned char opcode, uint64_t
 	return found;
 }
 
+/* Whether a call instruction in the place leads to addr. */
 static bool is_called_from_place(const struct place *p, uint64_t addr)
 {
 	size_t at;
@@ -216,6 +217,7 @@ static const struct wanted *wanted_by_number(int nr)
 	return sites_what(nr);
 }
 
+/* nr: the system call. */
 static bool has_site_of(const struct sites *s, enum site_kind kind, int nr)
 {
 	for (size_t i = 0; i < s->n; i++)

@@ -27,6 +27,7 @@ struct move {
 	unsigned at;              /* in the frame */
 };
 
+/* Steps over the n bytes if they come next; else it stays where it is. */
 static bool skip_if_equal(struct reader *r, const void *p, size_t n)
 {
 	if (r->at > r->n || r->n - r->at < n || memcmp(r->code + r->at, p, n) != 0)
@@ -83,12 +84,13 @@ static bool eat_call(struct reader *r)
 	return EAT(r, 0x0f, 0x05, 0x48, 0x3d, 0, 0xf0, 0xff, 0xff);
 }
 
+/* Steps over an instruction that sets eax to nr, if it comes next. */
 static bool eat_number(struct reader *r, int nr)
 {
 	return nr == 0 ? EAT(r, 0x31, 0xc0) : EAT(r, 0xb8, (unsigned char)nr, (unsigned char)(nr >> 8), 0, 0);
 }
 
-/* ja; where it goes. */
+/* ja; where it goes. Moves r->at behind it. False: there is none, or it leads out of the code. */
 static bool eat_error(struct reader *r, size_t *ret)
 {
 	if (r->n - r->at < 2 || r->code[r->at] != 0x77 || r->code[r->at + 1] > 0x7f)
@@ -302,6 +304,7 @@ bool sites_threads(const unsigned char *code, size_t n, uint64_t addr, const str
 
 /* ---- opens, of which more has to be known where the thread writes down what it opened ---- */
 
+/* By its number, as instructions have it: registers that a called function must keep. */
 static bool is_preserved(unsigned reg)
 {
 	return reg == 3 || reg == 5 || (reg >= 12 && reg < 16); /* rbx, rbp, r12 to r15 */

@@ -162,7 +162,7 @@ void opens_unbar(struct sup *s)
 
 /* ---- beginning ---- */
 
-/* A megabyte for each processor that the run may use: its pages are the job's. */
+/* A megabyte for each processor that the run may use: its pages are the job's. At most OPENS_SLOTS. */
 static int logs_at_a_time(void)
 {
 	enum { PER_CORE = (1 << 20) / sizeof(struct opens_slot) };

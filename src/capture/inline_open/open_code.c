@@ -475,6 +475,7 @@ __asm__(".pushsection .rodata.opens,\"a\",@progbits\n"
 extern const unsigned char opens_begin[], opens_end[], opens_prepare[], opens_done[], opens_shut[], opens_thread[];
 static_assert(OPENS_MODE == 0x73746d61 && OPENS_DRAIN == 0x73746d62 && O_PATH == 0x200000, "as the code has it");
 
+/* Its address in the program's code page. */
 uint64_t opens_routine_at(enum opens_routine which)
 {
 	const unsigned char *const at[OPENS_ROUTINES] = {[OPENS_CODE] = opens_begin,
@@ -499,6 +500,7 @@ size_t opens_code(const void **ret)
 	return 0;
 }
 
+/* On other processors there is none: 0. */
 uint64_t opens_routine_at(enum opens_routine which)
 {
 	(void)which;

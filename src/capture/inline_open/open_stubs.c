@@ -55,6 +55,7 @@ static void emit_head_call(struct asmb *a, enum head which)
 	asmb_u32(a, (uint32_t)(8u * which - (a->s->n + 4)));
 }
 
+/* Emits a call of the code whose address is at the head of the stub. */
 static void call_code(struct asmb *a)
 {
 	emit_head_call(a, HEAD_CODE);
@@ -252,6 +253,7 @@ bool opens_wants(const struct site *t)
 	       (t->kind == SITE_CANCEL && t->loaded) || t->kind == SITE_MARK;
 }
 
+/* The offset from which it is jumped. */
 uint64_t opens_from(const struct site *t)
 {
 	return t->kind != SITE_OPEN ? t->offset : t->offset - (t->nr == 2 ? LARGE_BYTES : LOAD_BYTES);
@@ -323,6 +325,7 @@ bool opens_wants(const struct site *t)
 	return false;
 }
 
+/* On other processors nothing is jumped from. */
 uint64_t opens_from(const struct site *t)
 {
 	return t->offset;

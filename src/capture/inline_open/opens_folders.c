@@ -18,6 +18,7 @@ static struct opens_folder_row row_of(const struct statx *st)
 	return (struct opens_folder_row){makedev(st->stx_dev_major, st->stx_dev_minor), st->stx_ino};
 }
 
+/* Whether both are of the same folder. */
 static bool is_row(const struct opens_folder_row *a, const struct opens_folder_row *b)
 {
 	return a->ino == b->ino && a->dev == b->dev;
@@ -115,6 +116,7 @@ void opens_folders_forget(struct opens_logs *l)
 			memset(logging_slot(l, i)->folder, 0, sizeof(logging_slot(l, i)->folder));
 }
 
+/* It may be released twice. */
 void opens_folders_free(struct logging *g)
 {
 	for (int i = 0; g->folders && i < OPENS_FOLDERS; i++)

@@ -372,7 +372,7 @@ static struct logged_file record_opened_file(struct sup *s, const struct opened 
 	return what;
 }
 
-/* When the counter was at tsc, after the look at m and before now. */
+/* When the counter was at tsc, after the look at m and before now. ns. */
 static int64_t time_since(const struct observed *m, uint64_t tsc, uint64_t now_tsc, int64_t now)
 {
 	double scale = now_tsc > m->tsc ? (double)(now - m->time) / (double)(now_tsc - m->tsc) : 0;
@@ -409,7 +409,7 @@ static void stat_observed_again(struct sup *s, struct observed *m)
 	m->opens = 0;
 }
 
-/* When the next look is due, of those that were opened again; INT64_MAX: there is none. */
+/* When the next look is due, of those that were opened again; INT64_MAX: there is none. ns. */
 static int64_t next_look(const struct opens_logs *l)
 {
 	int64_t next = INT64_MAX;

@@ -10,6 +10,7 @@
 #define CROWDED_NS 5000000
 #define THREADS_A_LOG 4 /* threads' logs of a run, for each log of programs that there may be: 160 KB */
 
+/* Part i of a process's log. Shared with that process: hostile. */
 static struct opens_thread *log_of_thread(const struct opens_logs *l, const struct logging *g, int i)
 {
 	return (struct opens_thread *)(l->map[g->slot] + (size_t)i * OPENS_THREAD_SIZE);
@@ -81,6 +82,7 @@ static void take_unfinished(struct sup *s, struct proc *p, struct opens_thread *
 	__atomic_fetch_sub(&log->busy, 1, __ATOMIC_SEQ_CST);
 }
 
+/* The device as the log has it: major above, minor below. */
 static struct opened_id id_of_entry(const struct opens_thread_entry *e)
 {
 	return (struct opened_id){.dev = (uint64_t)major(e->dev) << 32 | minor(e->dev), .ino = e->ino};
@@ -166,6 +168,7 @@ static bool write_page(const struct proc *p, size_t at, const void *v, size_t n)
 	return process_vm_writev(p->pid, &here, 1, &there, 1, 0) == (ssize_t)n;
 }
 
+/* Bytes from the start of the thread's log. */
 static size_t table_at(int i)
 {
 	return offsetof(struct opens_own, table) + (size_t)i * sizeof(struct opens_table);
@@ -225,7 +228,7 @@ static int free_thread_log(struct sup *s, struct proc *p)
 	return -1;
 }
 
-/* Whose pointer it is, or was. */
+/* Whose pointer it is, or was. -1: it is none's. */
 static int log_of_pointer(const struct logging *g, uint64_t pointer)
 {
 	for (int i = 0; i < OPENS_THREADS; i++)
@@ -234,7 +237,7 @@ static int log_of_pointer(const struct logging *g, uint64_t pointer)
 	return -1;
 }
 
-/* Opens it to its thread. */
+/* Opens it to its thread. Always true. */
 static bool open_thread_log(struct sup *s, struct proc *p, int i)
 {
 	struct opens_thread *log = log_of_thread(s->opens, p->logging, i);

@@ -61,6 +61,7 @@ static bool read_tables(uintptr_t base, const ElfW(Dyn) * dynamic, struct tables
 	return ret->symbols && ret->strings && (ret->gnu || ret->sysv);
 }
 
+/* As DT_GNU_HASH has it. */
 static uint32_t hash_gnu(const char *name)
 {
 	uint32_t h = 5381;
@@ -69,6 +70,7 @@ static uint32_t hash_gnu(const char *name)
 	return h;
 }
 
+/* As DT_HASH has it. */
 static uint32_t hash_sysv(const char *name)
 {
 	uint32_t h = 0;
@@ -165,6 +167,7 @@ static unsigned count_first_objects(void)
 	return __atomic_compare_exchange_n(&known, &none, n, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ? n : none;
 }
 
+/* Notes which objects were loaded first. Without a dynamic linker there are none. */
 __attribute__((constructor)) static void count_now(void)
 {
 	if (&_r_debug)
@@ -309,6 +312,7 @@ static int gather_object(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
+/* Points into path. */
 static const char *object_file_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -74,6 +74,7 @@ static pid_t fork_without_sigchld(void)
 	return pid;
 }
 
+/* Kills the child and waits for it. */
 static void be_over(pid_t pid)
 {
 	kill(pid, SIGKILL);
@@ -194,6 +195,7 @@ static int ptrace_works(struct reason *r, bool exact)
 	return -1;
 }
 
+/* Whether ptrace can see every call here: 0; -1 with the reason. */
 static int exact_works(struct reason *r, bool *ret_outranked)
 {
 	(void)ret_outranked;
@@ -251,6 +253,7 @@ static const struct row {
 };
 #define NROWS (sizeof(rows) / sizeof(rows[0]))
 
+/* Whether the mode needs what this process may not do, so that it would have to give up privileges. */
 static bool takes_privilege(const struct row *row)
 {
 	return (row->no_new_privs && !has_capability(CAP_SYS_ADMIN)) || (row->tracer && !has_capability(CAP_SYS_PTRACE));
@@ -264,6 +267,7 @@ struct search {
 	size_t why_n;
 };
 
+/* Adds a reason to c->why after "; ", cut where it is too long. */
 static void add_why(struct search *s, const char *text)
 {
 	int n = snprintf(s->c->why + s->why_n, sizeof(s->c->why) - s->why_n, "%s%s", s->why_n ? "; " : "", text);
@@ -300,6 +304,7 @@ static const char *const lacks[] = {
     [LACKS_ALL] = "only the run itself is recorded",
 };
 
+/* One FOR_ bit: what the options ask for. */
 static unsigned what_is_wanted(const struct run_options *o)
 {
 	if (o->mode == CAPTURE_TREE || o->transport == TRANSPORT_PROC)
@@ -405,6 +410,7 @@ void capture_choose(const struct run_options *o, struct choice *ret)
 		ret->outranked = false;
 }
 
+/* -1 behind the last row; else the backend, and in *ret whether it works and why not. */
 int choose_row(unsigned i, struct backend_state *ret)
 {
 	struct reason r = {""};

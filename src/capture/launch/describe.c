@@ -47,6 +47,7 @@ static char *group_name(gid_t gid)
 	return ret;
 }
 
+/* Adds "KEY=VALUE" to the items; it is written to room, which must outlive them. Nothing for an empty value. */
 static void append_key_value(struct str *items, size_t *n, char *room, size_t size, const char *key, const char *value)
 {
 	if (!*value)
@@ -82,6 +83,7 @@ static void mark_own(const struct sup *s, const struct run_options *o, const cha
 	buf_release(&text);
 }
 
+/* Writes session and run; sets user, group and argv of s. */
 void run_describe(struct sup *s, const struct run_options *o, const struct choice *choice)
 {
 	char host[256] = "", text[8][300], number[32];

@@ -50,6 +50,7 @@ int keeper_receive(int sock, int *ret_word)
 
 /* ---- what the record says of the end ---- */
 
+/* The last event of the log. */
 static void emit_session_end(struct sup *s)
 {
 	struct event ev = {0};
@@ -109,6 +110,7 @@ static void forward_signal(struct keeper *k, const struct signalfd_siginfo *si)
 	signal_root(k, (int)sig);
 }
 
+/* Handles all signals that wait. */
 static void take_signals(void *arg)
 {
 	struct keeper *k = arg;
@@ -163,6 +165,7 @@ static bool keep_on(void *arg)
 	return !k->control->ended;
 }
 
+/* For what is to go on in any case. */
 static bool return_true(void *arg)
 {
 	(void)arg;
@@ -211,6 +214,7 @@ static void leave_behind(void)
 	prctl(PR_SET_NAME, "stemma-keeper");
 }
 
+/* Says that the recorder was killed, from the last event of its log on. Nothing if it ended by itself. */
 static void emit_recorder_death(struct keeper *k)
 {
 	struct sup *s = k->sup;
@@ -320,6 +324,7 @@ int64_t keeper_clock(void)
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
+/* CLOCK_MONOTONIC, ns. */
 static int64_t keeper_monotonic_ns(void)
 {
 	struct timespec ts;
@@ -357,6 +362,7 @@ struct pause {
 	int64_t until;
 };
 
+/* Whether to go on waiting: till the time, and while the command runs. */
 static bool until_then(void *arg)
 {
 	const struct pause *p = arg;

@@ -28,6 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
+/* The folder of the run: "job-ID" in a batch job, else the day (UTC). ret has n bytes. */
 static void day_of(char *ret, size_t n)
 {
 	/* A job's runs lie together; what is not a job's goes by day. */

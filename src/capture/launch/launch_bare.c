@@ -128,7 +128,7 @@ int launch_alone(const struct keeper *k, int *ret_status, const char **ret_note)
 }
 
 /* Nor with so little room for processes that the recorder's would be missing for the command: that gets this one, and
- * its record says that there is no more. */
+ * its record says that there is no more. Gives what launch_bare gives; else it does not return. */
 int launch_unwatched(const struct keeper *k, int *ret_status)
 {
 	struct sup *s = k->sup;

@@ -48,6 +48,7 @@ static bool is_nowhere_in_path(const char *name)
 	return true;
 }
 
+/* In the command's process, before exec. Ends it with 126 if it cannot be confined. */
 static void confine_command_once(const struct keeper *k)
 {
 	static bool done;
@@ -70,6 +71,7 @@ _Noreturn void launch_become_command(const struct keeper *k)
 	_exit(e == ENOENT || e == ENOTDIR ? 127 : 126);
 }
 
+/* The filter that stops the calls: 0 where ptrace traces, else the descriptor of the listener. -errno. */
 static int install_filter(struct keeper *k, const struct sock_fprog *prog)
 {
 	return k->trace ? trace_install(prog) : notify_install(prog);

@@ -83,6 +83,7 @@ static _Noreturn void wait_unrecorded(struct worker *w, bool wanted)
 	worker_finish(w);
 }
 
+/* Names the process, takes over orphans of the command, and keeps to one arena of memory. */
 static void become_worker(void)
 {
 	prctl(PR_SET_NAME, "stemma-worker");
@@ -126,6 +127,7 @@ static _Noreturn void serve_to_end(struct worker *w, struct start *st, bool want
 	worker_main(w);
 }
 
+/* told: see the observer's prepare. Nothing without an observer. */
 static void prepare_observer(const struct sup *s, bool told)
 {
 	if (s->observer && s->observer->prepare)

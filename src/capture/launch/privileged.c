@@ -46,6 +46,7 @@ static bool find_on_search_path(const char *name, char *ret, size_t n)
 	return false;
 }
 
+/* Points into path. */
 static const char *command_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');

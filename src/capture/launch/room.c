@@ -46,6 +46,7 @@ static unsigned long long tasks_of(const char *pid, uid_t user)
 	return t && sscanf(t, "\nThreads: %llu", &threads) == 1 ? threads : 1; /* a zombie has no line of threads */
 }
 
+/* The threads of this user's processes, by /proc. 0 where it cannot be read. */
 static unsigned long long tasks_of_user(void)
 {
 	DIR *d = opendir("/proc");

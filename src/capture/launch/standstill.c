@@ -33,6 +33,7 @@ static char read_thread_state(const struct control *c, pid_t worker, uint64_t *r
 	return state ? state[8] : '\0';
 }
 
+/* CLOCK_MONOTONIC, ns. */
 static int64_t standstill_clock_ns(void)
 {
 	struct timespec ts;

@@ -31,6 +31,7 @@ typedef uintptr_t handle; /* an int or a pointer */
 
 /* ---- the real functions ---- */
 
+/* Whether a library's file is an MPI library, and not the recorder's own. */
 static bool is_mpi(const char *file)
 {
 	return strstr(file, "libmpi") && !strstr(file, "stemma");

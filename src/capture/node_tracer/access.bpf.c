@@ -116,6 +116,7 @@ static const volatile __u8 what[CALLS_MAX] = {
 #define TS_COMPAT 0
 #endif
 
+/* Counts something that could not be counted for its file or process. now: ns, for the gap that is told. */
 static __always_inline void count_lost_total(__u64 now)
 {
 	__sync_fetch_and_add(&control.lost, 1);
@@ -124,6 +125,7 @@ static __always_inline void count_lost_total(__u64 now)
 		control.lost_first = now;
 }
 
+/* Adds one access of so many bytes. now: its time; first and last are not exact beside other processors. */
 static __always_inline void add_to_side(struct rec_side *s, __u64 bytes, __u64 now)
 {
 	if (!s->count)
@@ -281,6 +283,7 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/* A program began: whether its process is observed is decided again. Keeps that it is in a recorded tree. */
 SEC("raw_tp/sched_process_exec")
 int on_exec(struct bpf_raw_tracepoint_args *ctx)
 {

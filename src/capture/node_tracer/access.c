@@ -26,6 +26,7 @@ void access_release(struct access *a)
 	free(a);
 }
 
+/* NULL: not loaded. */
 struct access_programs *access_programs_of(const struct access *a)
 {
 	return a->programs;
@@ -36,11 +37,13 @@ void access_turn(struct access *a)
 	a->wanted_turn = true;
 }
 
+/* Bytes of the kernel's maps; a may be NULL. */
 uint64_t access_memory(const struct access *a)
 {
 	return a ? access_programs_memory(a->programs) : 0;
 }
 
+/* The same with times of the tracer's clock; 0 where nothing was counted. */
 static struct tracer_side tracer_side_of(const struct tracer *t, const struct rec_side *s)
 {
 	return (struct tracer_side){.count = s->count,
@@ -82,6 +85,8 @@ static void on_total(void *arg, const struct rec_total_key *k, const struct rec_
 	tracer_emit(t, &ev);
 }
 
+/* Takes the totals of the turn before, after a short wait for who still writes to them. Totals that cannot be read are
+ * a gap. */
 static void read_totals(struct access *a, struct tracer *t)
 {
 	int64_t wait = SETTLE_NS - (tracer_now(t) - a->turned_at);
@@ -94,6 +99,7 @@ static void read_totals(struct access *a, struct tracer *t)
 	a->turned = false;
 }
 
+/* Makes the programs write to the other half of the totals; read_totals takes the first one. */
 static void swap_totals(struct access *a, struct tracer *t)
 {
 	a->control->active ^= 1;
@@ -102,6 +108,7 @@ static void swap_totals(struct access *a, struct tracer *t)
 	a->wanted_turn = false;
 }
 
+/* Reads what was counted in the turn before, and begins another one; now: that one, too. */
 void access_drain(struct tracer *t, bool now)
 {
 	struct access *a = t->access;

@@ -18,6 +18,7 @@ void tracer_emit(struct tracer *t, struct tracer_event *ev)
 	t->each(t->arg, ev);
 }
 
+/* Sets what is known of the process; TRACER_UNKNOWN where that is not all. */
 void tracer_emit_of(struct tracer *t, struct tracer_event *ev, const struct proc *proc)
 {
 	ev->ppid = proc->ppid;
@@ -34,6 +35,7 @@ void tracer_emit_of(struct tracer *t, struct tracer_event *ev, const struct proc
 	(void)t;
 }
 
+/* count: how many; lo and hi: between when. */
 void tracer_emit_lost(struct tracer *t, int what, uint64_t count, int64_t lo, int64_t hi, const char *text)
 {
 	struct tracer_event ev = {.kind = TRACER_LOST, .lo = lo, .hi = hi};
@@ -52,6 +54,7 @@ static void set_session_root(struct tracer *t, struct proc *proc)
 	proc->root_uid = leader ? leader->uid : proc->uid;
 }
 
+/* Copies who the process is. Its argument h says when it started. */
 static void take_who(struct proc *proc, const struct rec_head *h, const struct rec_who *w)
 {
 	proc->start = h->start;
@@ -164,7 +167,7 @@ static bool is_still_running(struct tracer *t, pid_t pid, uint64_t start)
 	return read_proc_stat(t, pid, &p) && p.started / 10000000 == start / 10000000;
 }
 
-/* By the inode alone. */
+/* By the inode alone. Does pid run the program of that inode? False, too, if it cannot be looked at. */
 static bool runs_program(struct tracer *t, pid_t pid, uint64_t ino)
 {
 	char path[PATH_MAX];
@@ -281,6 +284,7 @@ static void emit_exec(struct tracer *t, const struct rec_exec *r, int64_t time)
 		access_turn(t->access);
 }
 
+/* Bytes and ns; the process stays known. */
 void tracer_emit_exit(struct tracer *t, const struct rec_exit *r, int64_t time)
 {
 	struct tracer_event ev = {.kind = TRACER_EXIT, .lo = time, .hi = time, .until = time, .pid = (pid_t)r->head.pid};
@@ -379,6 +383,7 @@ static void emit_user(struct tracer *t, const struct rec_user *r, int64_t time)
 	tracer_emit(t, &ev);
 }
 
+/* A kind that is not known is passed over. */
 void tracer_emit_record(struct tracer *t, const void *record, size_t size, int64_t time)
 {
 	const struct rec_head *h = record;
@@ -664,6 +669,7 @@ static void emit_one_alive(struct tracer *t, pid_t pid, char *args, char *env)
 	look_at_namespace(t, proc);
 }
 
+/* Tells of all that live now. */
 void tracer_emit_alive(struct tracer *t)
 {
 	int32_t pids[HELPER_PIDS];

@@ -62,6 +62,7 @@ int places_new(struct helper *helper, struct places **ret)
 	return 0;
 }
 
+/* Empties the slot and gives back its bytes. */
 static void forget_dir(struct places *p, struct dir *d)
 {
 	p->bytes -= d->path.n;
@@ -69,6 +70,7 @@ static void forget_dir(struct places *p, struct dir *d)
 	*d = (struct dir){0};
 }
 
+/* The first of the DIR_WAYS slots in which a folder of this key may be. */
 static struct dir *ways_of_dir(struct places *p, uint64_t key)
 {
 	return &p->dirs[key % (DIRS / DIR_WAYS) * DIR_WAYS];
@@ -131,18 +133,21 @@ void places_renamed(struct places *p, struct str from, struct str to)
 	}
 }
 
+/* Empties all slots of folders. */
 static void forget_all(struct places *p)
 {
 	for (size_t i = 0; i < DIRS; i++)
 		forget_dir(p, &p->dirs[i]);
 }
 
+/* at is not in the list any more. */
 static void free_place(struct place *at)
 {
 	free(at->shown);
 	free(at);
 }
 
+/* NULL is no error. */
 void places_free(struct places *p)
 {
 	if (!p)
@@ -158,6 +163,7 @@ size_t places_memory(const struct places *p)
 	return sizeof(*p) + p->bytes + p->n * (sizeof(struct place) + 256);
 }
 
+/* NULL: it is not known. */
 struct place *places_find(struct places *p, uint64_t fsid)
 {
 	/* Most often it is that of the event before. */
@@ -171,6 +177,7 @@ struct place *places_find(struct places *p, uint64_t fsid)
 	return NULL;
 }
 
+/* NULL: it is not known. */
 struct place *places_of_dev(const struct places *p, uint64_t dev)
 {
 	for (size_t i = 0; i < p->n; i++)
@@ -244,6 +251,7 @@ struct place *places_add(struct places *p, const struct helper_place *seen, cons
 	return at;
 }
 
+/* Slot i is the file's from now on. */
 static void set_file_state(struct places *p, int i, uint64_t key, struct file_state f)
 {
 	p->file_keys[i] = key;
@@ -257,6 +265,7 @@ static void want_nothing(struct places *p)
 		set_file_state(p, p->wanted[--p->nwant].file, 0, (struct file_state){0});
 }
 
+/* Frees it; what is known of paths and states of all is forgotten. */
 void places_remove(struct places *p, struct place *place)
 {
 	for (size_t i = 0; i < p->n; i++)
@@ -278,6 +287,7 @@ static uint64_t hash_handle(const struct place *at, const struct handle *h)
 	return k ? k : 1;
 }
 
+/* A hash of the handle in place of a number of the inode's generation. */
 static uint64_t gen_of(const struct handle *h)
 {
 	return hash_more((uint64_t)h->type, h->p, h->bytes);
@@ -387,6 +397,7 @@ void places_gen(const struct places *p, struct tracer_fileid *id)
 	id->gen = hash_more((uint64_t)at->type, w, at->bytes);
 }
 
+/* The first of the FILE_WAYS slots in which a file of this key may be. */
 static int way_of_file(uint64_t key)
 {
 	return (int)(key % (FILES / FILE_WAYS) * FILE_WAYS);
@@ -467,6 +478,7 @@ void places_round(struct places *p)
 	p->round++;
 }
 
+/* Asks for the file's state at the next places_wanted. fresh: one that is known already is not enough. */
 void places_want(struct places *p, struct place *at, const struct handle *h, bool fresh, int64_t now)
 {
 	uint64_t key = hash_handle(at, h);
@@ -486,6 +498,7 @@ void places_want(struct places *p, struct place *at, const struct handle *h, boo
 		ask_wanted(p, now);
 }
 
+/* Asks for all that is wanted. */
 void places_wanted(struct places *p, int64_t now)
 {
 	ask_wanted(p, now);

@@ -90,6 +90,7 @@ static _Noreturn void be_helper(struct helper_shared *shared, int from, int to, 
 	_exit(0);
 }
 
+/* -1: closed already. */
 static void close_and_forget(int *fd)
 {
 	if (*fd >= 0)
@@ -145,16 +146,19 @@ void helper_close(struct helper *h)
 	free(h);
 }
 
+/* Of the helper's process. */
 pid_t helper_pid(const struct helper *h)
 {
 	return h->pid;
 }
 
+/* To be polled; it stays h's. */
 int helper_fd(const struct helper *h)
 {
 	return h->from;
 }
 
+/* The helper has ended: every question fails. */
 bool helper_gone(const struct helper *h)
 {
 	return h->gone;
@@ -225,6 +229,7 @@ static int call_helper(struct helper *h, size_t need, size_t *ret_n, int *ret_fd
 	return h->gone ? -ECONNRESET : a->r;
 }
 
+/* Clears the head of the shared question. The caller fills in the rest. */
 static void begin_question(struct helper *h, uint32_t op)
 {
 	memset(&h->shared->q, 0, HELPER_QUESTION_HEAD);
@@ -262,13 +267,14 @@ int helper_watch(struct helper *h, bool targets, int *ret_fd)
 	return call_helper(h, 0, NULL, ret_fd);
 }
 
+/* Lets go of the group. Nothing if there is none. */
 void helper_unwatch(struct helper *h)
 {
 	begin_question(h, HELPER_OP_UNWATCH);
 	call_helper(h, 0, NULL, NULL);
 }
 
-/* Sets the path to ask for. */
+/* Sets the path to ask for. 0, -ENAMETOOLONG. */
 static int set_question_path(struct helper *h, const char *path)
 {
 	size_t n = strlen(path);
@@ -293,6 +299,7 @@ int helper_look(struct helper *h, const char *mount, uint64_t dev, bool waits, s
 	return 0;
 }
 
+/* mask: of fanotify. 0, -errno. */
 int helper_mark(struct helper *h, uint32_t slot, uint64_t mask)
 {
 	begin_question(h, HELPER_OP_MARK);
@@ -301,6 +308,7 @@ int helper_mark(struct helper *h, uint32_t slot, uint64_t mask)
 	return call_helper(h, 0, NULL, NULL);
 }
 
+/* The slot is free again. */
 void helper_forget(struct helper *h, uint32_t slot)
 {
 	begin_question(h, HELPER_OP_FORGET);
@@ -354,6 +362,7 @@ ssize_t helper_link(struct helper *h, pid_t pid, enum helper_link link, unsigned
 	return (ssize_t)n;
 }
 
+/* 0 and a descriptor of the caller's; -errno. */
 int helper_open(struct helper *h, pid_t pid, enum helper_file file, int *ret_fd)
 {
 	begin_question(h, HELPER_OP_OPEN);

@@ -31,6 +31,7 @@ struct helper_work {
 	struct helper_answer a;
 };
 
+/* 0 and *ret to be freed; -ENOMEM. */
 int helper_work_new(struct helper_work **ret)
 {
 	struct helper_work *w = calloc(1, sizeof(*w));
@@ -41,6 +42,7 @@ int helper_work_new(struct helper_work **ret)
 	return 0;
 }
 
+/* NULL is no error. */
 void helper_work_free(struct helper_work *w)
 {
 	if (!w)
@@ -54,6 +56,7 @@ void helper_work_free(struct helper_work *w)
 	free(w);
 }
 
+/* Copies what is known of a file system; texts are cut to their room. */
 static void fill_domain(const struct fs_domain *d, struct helper_domain *ret)
 {
 	*ret = (struct helper_domain){.dev = d->dev,
@@ -66,6 +69,7 @@ static void fill_domain(const struct fs_domain *d, struct helper_domain *ret)
 	snprintf(ret->type, sizeof(ret->type), "%s", d->type);
 }
 
+/* r: what looking gave; negative: id is not read, and ret says only that. */
 static void fill_identity(int r, const struct fileid *id, struct helper_id *ret)
 {
 	*ret = (struct helper_id){.r = r};
@@ -104,6 +108,7 @@ struct asked {
 	bool answers;
 };
 
+/* Looks whether the mount answers at all. Run in a thread, since it may hang. */
 static void stat_mount(void *arg)
 {
 	struct asked *a = arg;
@@ -174,6 +179,7 @@ static int answer_mark(const struct helper_work *w, uint32_t slot, uint64_t mask
 	return r;
 }
 
+/* The process that asks closes a mount's place. A slot that is none is passed over: the other side may be anybody. */
 static void answer_forget(struct helper_work *w, uint32_t slot)
 {
 	if (slot >= HELPER_PLACES)
@@ -194,6 +200,7 @@ struct mount_fds {
 	unsigned n;
 };
 
+/* w is empty then. */
 static void close_mount_fds(struct mount_fds *w)
 {
 	while (w->n)
@@ -368,6 +375,7 @@ struct real {
 	int r;
 };
 
+/* Run in a thread, since it may hang. r->r: 0, -errno. */
 static void find_real(void *arg)
 {
 	struct real *r = arg;
@@ -395,6 +403,7 @@ static int answer_find(struct helper_work *w, bool follow)
 	return w->a.found.id.r;
 }
 
+/* The answer is w's until the next question; *ret_fd: a descriptor that goes with it, -1 none. */
 const struct helper_answer *helper_work_do(struct helper_work *w, const void *question, size_t n, size_t *ret_n,
                                            int *ret_fd)
 {

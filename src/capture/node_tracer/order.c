@@ -58,11 +58,13 @@ static void release_turns(struct turns *s)
 	free(s->slot);
 }
 
+/* Valid until a record is added. */
 static const void *record_of(const struct tracer *t, const struct held *h)
 {
 	return t->records.p + h->at;
 }
 
+/* Order of qsort: by time; of the same time as they came. */
 static int compare_held_by_time(const void *a, const void *b)
 {
 	const struct held *x = a, *y = b;
@@ -228,6 +230,7 @@ static void carry_over(struct tracer *t, const struct turns *turns)
 	}
 }
 
+/* The tracer itself or its helper: neither is observed. */
 static bool is_own_process(const struct tracer *t, pid_t pid)
 {
 	return pid == t->own || (t->own_helper && pid == t->own_helper);

@@ -23,6 +23,7 @@ static void ignore_tracer_event(void *arg, const struct tracer_event *ev)
 	(void)ev;
 }
 
+/* CLOCK_PROCESS_CPUTIME_ID, ns. */
 static double cpu_ns(void)
 {
 	struct timespec ts;

@@ -58,12 +58,14 @@ struct {
 	__type(value, struct dead);
 } deads SEC(".maps");
 
+/* The ring of this processor; NULL if there is none. */
 static __always_inline void *ring_here(void)
 {
 	__u32 at = bpf_get_smp_processor_id() / (rings_of ? rings_of : 1);
 	return bpf_map_lookup_elem(&rings, &at);
 }
 
+/* Counts a record that had no room. now: ns, for the gap that is told. */
 static __always_inline void count_lost_record(__u64 now)
 {
 	__sync_fetch_and_add(&control.lost, 1);
@@ -85,6 +87,7 @@ static __always_inline long output_record(void *record, __u64 size, __u64 now)
 /* A record takes no more than a part of the room that is left: whoever executes programs with long arguments, one after
  * the other, leaves room for what others do. */
 #define LARGE 4
+/* Bytes that are free in this processor's ring. */
 static __always_inline __u64 room_here(void)
 {
 	void *ring = ring_here();
@@ -97,6 +100,7 @@ static __always_inline bool passed_over(void)
 	return bpf_get_current_pid_tgid() >> 32 == control.own;
 }
 
+/* ns since boot. Kernels before 5.5 have it under another name. */
 static __always_inline __u64 task_start_time(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->start_boottime))
@@ -115,6 +119,7 @@ static __always_inline __u32 exec_id_of(struct task_struct *task)
 	return (__u32)BPF_CORE_READ(task, self_exec_id);
 }
 
+/* The start is that of the process, not of the thread. */
 static __always_inline void fill_head(struct rec_head *h, __u16 kind, struct task_struct *task, __u64 now)
 {
 	h->kind = kind;
@@ -124,6 +129,7 @@ static __always_inline void fill_head(struct rec_head *h, __u16 kind, struct tas
 	h->start = task_start_time(BPF_CORE_READ(task, group_leader));
 }
 
+/* The ids are those outside of all namespaces. */
 static __always_inline void who_of(struct rec_who *w, struct task_struct *task)
 {
 	w->ppid = BPF_CORE_READ(task, real_parent, tgid);
@@ -453,6 +459,8 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/* A process sets up io_uring, whose calls the tracer does not see: it is counted, and told where the process is
+ * observed. */
 SEC("raw_tp/io_uring_create")
 int on_uring(struct bpf_raw_tracepoint_args *ctx)
 {

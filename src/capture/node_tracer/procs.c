@@ -27,6 +27,7 @@ int procs_new(struct procs **ret)
 	return 0;
 }
 
+/* NULL is no error. */
 static void free_proc(struct proc *one)
 {
 	if (one)
@@ -34,6 +35,7 @@ static void free_proc(struct proc *one)
 	free(one);
 }
 
+/* NULL is no error. */
 void procs_free(struct procs *p)
 {
 	if (!p)
@@ -53,6 +55,7 @@ static size_t probe_slot(const struct procs *p, pid_t pid)
 	return i;
 }
 
+/* NULL if it is not known. */
 struct proc *procs_find(const struct procs *p, pid_t pid)
 {
 	return p->at[probe_slot(p, pid)];
@@ -92,6 +95,7 @@ struct proc *procs_add(struct procs *p, pid_t pid)
 	return one;
 }
 
+/* Frees it. Nothing where there is none. */
 void procs_remove(struct procs *p, pid_t pid)
 {
 	size_t i = probe_slot(p, pid);
@@ -108,6 +112,7 @@ void procs_remove(struct procs *p, pid_t pid)
 	}
 }
 
+/* How many are known. */
 size_t procs_count(const struct procs *p)
 {
 	return p->n;
@@ -120,6 +125,7 @@ void procs_each(const struct procs *p, void (*each)(void *arg, struct proc *proc
 			each(arg, p->at[i]);
 }
 
+/* Bytes. */
 size_t procs_memory(const struct procs *p)
 {
 	return sizeof(*p) + p->cap * sizeof(*p->at) + p->n * sizeof(struct proc);

@@ -33,6 +33,7 @@ struct programs {
 	void *arg;
 };
 
+/* Called for each record of a ring. Always 0: go on. */
 static int forward_record(void *arg, void *data, size_t size)
 {
 	struct programs *p = arg;
@@ -139,6 +140,7 @@ fail:
 	return r;
 }
 
+/* NULL is no error. */
 void programs_close(struct programs *p)
 {
 	if (!p)

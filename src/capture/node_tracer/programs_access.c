@@ -37,6 +37,7 @@ static uint32_t pids_max(void)
 	return n;
 }
 
+/* Loads them; nothing is attached yet. 0; -errno with a sentence. */
 int access_programs_open(struct access_programs **ret, struct err *err)
 {
 	struct access_programs *a = calloc(1, sizeof(*a));
@@ -78,6 +79,7 @@ fail:
 	return r;
 }
 
+/* NULL is no error. */
 void access_programs_close(struct access_programs *a)
 {
 	if (!a)
@@ -91,6 +93,7 @@ void access_programs_close(struct access_programs *a)
 	free(a);
 }
 
+/* Shared with the programs in the kernel; it lives as long as a. */
 struct rec_access_control *access_programs_control(struct access_programs *a)
 {
 	return a->control;
@@ -199,6 +202,7 @@ int access_programs_take(struct access_programs *a, unsigned map,
 	return r == 0 || r == -1 || r == -ENOENT ? taken : r;
 }
 
+/* Bytes of the kernel's maps. */
 uint64_t access_programs_memory(const struct access_programs *a)
 {
 	return programs_maps(a->object);

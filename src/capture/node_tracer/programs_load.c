@@ -75,6 +75,7 @@ int programs_shared(const struct bpf_object *o, size_t size, void **ret, struct 
 	return 0;
 }
 
+/* p NULL: nothing. */
 void programs_unshare(void *p, size_t size)
 {
 	if (p)

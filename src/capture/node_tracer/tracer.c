@@ -18,6 +18,7 @@
 #define QUIET_NS 100000000L /* ... when there was none for so long; the first one wakes the reader then */
 #define ROUNDS_MAX 64       /* reads of one drain: what comes faster than it is read is left to the next */
 
+/* Of the given clock, ns. */
 static int64_t read_clock_ns(clockid_t id)
 {
 	struct timespec ts;
@@ -25,6 +26,7 @@ static int64_t read_clock_ns(clockid_t id)
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
+/* In the clock that the record has: ns. */
 int64_t tracer_now(const struct tracer *t)
 {
 	return read_clock_ns(CLOCK_MONOTONIC) + t->offset;
@@ -45,12 +47,14 @@ static int64_t clock_offset(void)
 	return offset;
 }
 
+/* 0, -errno. */
 static int wait_for(struct tracer *t, int fd, uint32_t events)
 {
 	struct epoll_event ev = {.events = events};
 	return epoll_ctl(t->epoll, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
 }
 
+/* Every ns nanoseconds from now on; 0 stops it. */
 static void set_timer(struct tracer *t, long ns)
 {
 	struct itimerspec it = {.it_interval.tv_sec = ns / 1000000000,
@@ -111,6 +115,7 @@ static int open_files(struct tracer *t, struct err *err)
 	return t->notices ? 0 : err_set(err, ENOMEM, "cannot read files' events");
 }
 
+/* Ends the watch of files, and forgets the mounts of all namespaces but the first. */
 static void close_files(struct tracer *t)
 {
 	if (!t->watch)
@@ -122,6 +127,7 @@ static void close_files(struct tracer *t)
 	t->nnamespaces = 1;
 }
 
+/* c must have room. The cost is not known yet; text is copied, cut to its room. */
 static void add_cap(struct tracer_caps *c, const char *name, bool works, const char *text)
 {
 	struct tracer_cap *cap = &c->cap[c->n++];
@@ -223,6 +229,7 @@ fail:
 	return r;
 }
 
+/* Closes and frees all of it. NULL is no error. */
 void tracer_close(struct tracer *t)
 {
 	if (!t)
@@ -451,6 +458,7 @@ int tracer_totals(struct tracer *t, tracer_each *each, void *arg, struct err *er
 	return (int)t->told;
 }
 
+/* False only where on is asked for beyond TRACER_PASS users. */
 bool tracer_pass(struct tracer *t, uint32_t uid, bool on)
 {
 	size_t i = 0;
@@ -490,6 +498,7 @@ int tracer_files(struct tracer *t, bool on, struct err *err)
 	return r;
 }
 
+/* Since tracer_open; memory in bytes. */
 void tracer_stats(struct tracer *t, struct tracer_stats *ret)
 {
 	int n = 0;
@@ -540,12 +549,14 @@ static void add_rate(void *arg, struct proc *proc)
 	proc->events = 0;
 }
 
+/* Order of qsort: the most events first. */
 static int by_events(const void *a, const void *b)
 {
 	const struct tracer_rate *x = a, *y = b;
 	return (x->events < y->events) - (x->events > y->events);
 }
 
+/* Those with most events first; how many there are, n at most. */
 size_t tracer_rates(struct tracer *t, struct tracer_rate *ret, size_t n)
 {
 	struct rates r = {.rate = calloc(1024, sizeof(*r.rate)), .room = 1024};

@@ -73,18 +73,21 @@ int tracer_totals(struct tracer *t, tracer_each *each, void *arg, struct err *er
 	return tracer_drain(t, each, arg, err);
 }
 
+/* All 0: there is no tracer. */
 void tracer_stats(struct tracer *t, struct tracer_stats *ret)
 {
 	(void)t;
 	*ret = (struct tracer_stats){0};
 }
 
+/* There is no tracer: always 0. */
 size_t tracer_rates(struct tracer *t, struct tracer_rate *ret, size_t n)
 {
 	(void)t, (void)ret, (void)n;
 	return 0;
 }
 
+/* There is no tracer: always false. */
 bool tracer_pass(struct tracer *t, uint32_t uid, bool on)
 {
 	(void)t;

@@ -22,7 +22,7 @@ struct message {
 	struct proc_event event;
 } __attribute__((packed));
 
-/* Lets through what tells of a user. The numbers of a filter are of the network's byte order. */
+/* Lets through what tells of a user. The numbers of a filter are of the network's byte order. 0, -errno. */
 static int keep_users_only(int fd)
 {
 	struct sock_filter f[] = {

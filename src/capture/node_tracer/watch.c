@@ -70,6 +70,7 @@ static const char *explain_mark_error(int e)
 	}
 }
 
+/* True for all where no mounts were named. */
 static bool is_mount_wanted(const struct watch *w, const char *mount)
 {
 	if (!w->o.mounts)
@@ -227,6 +228,7 @@ struct mounted {
 	enum { NOT_KNOWN, NO, YES } fuse; /* it, or what it is mounted on */
 };
 
+/* Order of qsort: by id. */
 static int compare_mounts_by_id(const void *a, const void *b)
 {
 	const struct mounted *x = a, *y = b;
@@ -361,6 +363,7 @@ int watch_open(const struct watch_options *options, struct watch **ret, struct e
 	return 0;
 }
 
+/* NULL is no error. */
 void watch_close(struct watch *w)
 {
 	if (!w)
@@ -374,6 +377,7 @@ void watch_close(struct watch *w)
 	free(w);
 }
 
+/* To be polled; it stays w's. */
 int watch_fd(const struct watch *w)
 {
 	return w->fd;
@@ -384,6 +388,7 @@ int watch_mounts_fd(const struct watch *w)
 	return w->mounts;
 }
 
+/* Whether the kernel tells what an event is about, too (5.17). */
 bool watch_renames(const struct watch *w)
 {
 	return w->targets;

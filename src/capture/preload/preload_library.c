@@ -12,6 +12,7 @@ static bool is_readable(const char *path)
 	return access(path, R_OK) == 0;
 }
 
+/* The dynamic linker takes a blank or a colon for the end of a path. */
 static bool is_preloadable(const char *path)
 {
 	return !path[strcspn(path, ": ")] && is_readable(path);
@@ -57,6 +58,7 @@ bool preload_library_path(const char *built, const char *name, char *ret, size_t
  * looked at by the library itself, before each exec. */
 enum fits { FITS, FITS_NOT, FITS_ASAN };
 
+/* word may stand anywhere in the text, which needs no NUL. */
 static bool mentions_library(const char *text, size_t n, const char *word)
 {
 	return memmem(text, n, word, strlen(word)) != NULL;

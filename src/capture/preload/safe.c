@@ -25,6 +25,7 @@ struct ringer {
 	int wake; /* eventfd */
 };
 
+/* CLOCK_BOOTTIME, ns. */
 static int64_t boot_ns(void)
 {
 	struct timespec ts;
@@ -106,6 +107,7 @@ static bool nobody_left(void)
 	return waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD;
 }
 
+/* Before waiting: writes out what is pending, and the end of the command if it came. */
 static void emit_wait(struct worker *w, struct safe *f)
 {
 	if (log_writer_pending(f->s->log))

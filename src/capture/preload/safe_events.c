@@ -36,6 +36,7 @@ static bool is_born_late(const struct safe *f, const struct sproc *p, int64_t fo
 	       high >= forked - 2 * per && low <= told + 2 * per;
 }
 
+/* A copy that the caller frees; NULL for NULL and without memory. */
 static char *copy_or_null(const char *text)
 {
 	return text ? strdup(text) : NULL;
@@ -160,6 +161,7 @@ static void handle_image_event(struct safe *f, const struct safe_seen *x)
 		text_reset(&p->list[i]);
 }
 
+/* op: TERM_nameop; old: the name before, or NULL. Nothing for a file without a path. */
 static void sproc_emit_name(struct safe *f, struct sproc *p, unsigned op, const struct file *file, const char *path,
                             const char *old, int64_t time)
 {
@@ -169,6 +171,7 @@ static void sproc_emit_name(struct safe *f, struct sproc *p, unsigned op, const 
 	sup_event(f->s, EVENT_name, time, p->p, &ev);
 }
 
+/* ACCESS_ bits of the flags of open. */
 static unsigned access_mode_of_flags(uint64_t flags)
 {
 	unsigned acc = (unsigned)flags & O_ACCMODE;
@@ -297,6 +300,7 @@ static void handle_map_event(struct safe *f, struct sproc *p, const struct safe_
 	                   file->kind == TERM_kind_regular && fp.known ? &fp : NULL);
 }
 
+/* A folder was renamed: gives the known files below it their new paths. Without memory one keeps its old path. */
 static void rename_files_below(struct safe *f, const char *old, const char *new)
 {
 	size_t n = strlen(old);
@@ -311,6 +315,7 @@ static void rename_files_below(struct safe *f, const char *old, const char *new)
 			}
 }
 
+/* Emits the new name, and renames the file and, if it is a folder, all below it. */
 static void handle_moved_file(struct safe *f, struct sproc *p, struct file *file, const char *old, const char *new,
                               int64_t time)
 {
@@ -383,6 +388,7 @@ static void handle_name_event(struct safe *f, struct sproc *p, const struct safe
 	}
 }
 
+/* A file was cut or extended: a write of it, unless neither size nor times changed. */
 static void handle_truncate_event(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
 	struct file *file = sproc_file(f, p, &x->stat[0], x->str[0]);
@@ -425,6 +431,7 @@ static void handle_socket_event(struct safe *f, struct sproc *p, const struct sa
 	ident_uses(p, i, a, a);
 }
 
+/* A segment was attached: an access as long as the process has it. */
 static void handle_shm_event(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
 	char address[64], domain[100];
@@ -436,6 +443,7 @@ static void handle_shm_event(struct safe *f, struct sproc *p, const struct safe_
 		                   TERM_api_shm, x->e.time, NULL);
 }
 
+/* A path was asked for that does not exist. Paths that are not known from the root are passed over. */
 static void handle_absent_event(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
 	char path[2 * SAFE_ROOM];
@@ -483,6 +491,8 @@ static void handle_spawn_event(struct safe *f, struct sproc *parent, const struc
 	sproc_intent_commit(f, p);
 }
 
+/* What the process said of itself: it set up io_uring, has another root or other mounts, or opened by handle. Each is a
+ * gap. */
 static void handle_note_event(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
 	if (x->e.a == SAFE_NOTE_URING && !p->p->uring) {
@@ -515,6 +525,7 @@ static void handle_note_event(struct safe *f, struct sproc *p, const struct safe
 	}
 }
 
+/* By its kind. Kinds that are not known are passed over: the process may say anything. */
 static void handle_sproc_event(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
 	struct ident *i;

@@ -24,6 +24,7 @@ const char *sproc_text(struct str s, char *room, size_t n)
 	return room;
 }
 
+/* What is not known is 0, and not in the mask. */
 struct statx safe_statx(const struct safe_stat *t)
 {
 	struct statx st = {.stx_mask = STATX_BASIC_STATS,
@@ -79,12 +80,14 @@ struct file *sproc_file(struct safe *f, const struct sproc *p, const struct safe
 	return file_emitted(f->s, &st, t->flags & SAFE_HAS_GEN, t->gen, name);
 }
 
+/* Known unless the process said that it has no status. */
 struct fingerprint safe_print(const struct safe_stat *t)
 {
 	return (struct fingerprint){!(t->flags & SAFE_HAS_NOT), t->size, t->mtime, t->ctime};
 }
 /* ---- open files ---- */
 
+/* NULL: it is not known. */
 struct ident *ident_of(struct sproc *p, uint32_t oid)
 {
 	for (struct ident *i = p->ids[oid % IDS]; i; i = i->next)
@@ -93,6 +96,7 @@ struct ident *ident_of(struct sproc *p, uint32_t oid)
 	return NULL;
 }
 
+/* NULL: oid is 0, there are too many, or no memory. One that is there already is given. */
 struct ident *ident_add(struct sproc *p, uint32_t oid)
 {
 	if (!oid || p->nids >= OPEN_MAX_TOLD)
@@ -232,6 +236,7 @@ static uint64_t sums_bytes(const struct use *u, bool write)
 	return n;
 }
 
+/* Takes it out of the process's list. What was counted in it is lost. */
 static void use_free(struct sproc *p, struct use *u)
 {
 	struct use **at = &p->uses;
@@ -377,6 +382,7 @@ struct handles {
 	struct sproc *p;
 };
 
+/* Adds what the process had counted for one object to its accesses. */
 static void take_handle(const struct safe_handle *h, void *arg)
 {
 	const struct safe *f = ((struct handles *)arg)->f;

@@ -132,6 +132,7 @@ const struct proc *safe_proc(const struct safe *f, pid_t pid)
 	return p ? p->p : NULL;
 }
 
+/* Whether that very program is known and has not ended. */
 bool safe_lives(const struct safe *f, uint32_t pid, uint32_t image)
 {
 	const struct sproc *p = sproc_by_image(f, pid, image);
@@ -147,6 +148,7 @@ bool safe_busy(const struct safe *f)
 	return false;
 }
 
+/* Processes that are over, 64 at once. */
 void safe_find_dead(struct safe *f, struct safe_dead *ret)
 {
 	struct epoll_event got[64];
@@ -160,6 +162,7 @@ void safe_find_dead(struct safe *f, struct safe_dead *ret)
 				ret->v[ret->n++] = p;
 }
 
+/* Tells of those that were found, and of programs that never said anything. */
 void safe_emit_deaths(struct safe *f, const struct safe_dead *d)
 {
 	int64_t now = sup_now(f->s);
@@ -186,6 +189,7 @@ void safe_emit_deaths(struct safe *f, const struct safe_dead *d)
 		}
 }
 
+/* status: as wait gives it. Nothing if it ended already. */
 void safe_emit_status(struct safe *f, pid_t pid, int status)
 {
 	struct sproc *p = sproc_by_pid(f, (uint32_t)pid);
@@ -221,6 +225,7 @@ static void scan_children(struct safe *f, struct sproc *parent, uint32_t of, uin
 	}
 }
 
+/* Tells of children that have not said anything themselves. */
 void safe_emit_children(struct safe *f)
 {
 	static uint32_t waiting[1024][2];

@@ -22,6 +22,7 @@ struct sproc *sproc_by_pid(const struct safe *f, uint32_t pid)
 	return NULL; /* the latest stands first */
 }
 
+/* By its number in a namespace; NULL: not known. */
 struct sproc *sproc_by_pid_of(const struct safe *f, uint32_t pid, uint64_t pidns)
 {
 	for (struct sproc *p = f->procs[pid & (HASH_SIZE - 1)]; p; p = p->next)
@@ -30,6 +31,7 @@ struct sproc *sproc_by_pid_of(const struct safe *f, uint32_t pid, uint64_t pidns
 	return NULL;
 }
 
+/* By its number and image; NULL: not known. */
 struct sproc *sproc_by_image(const struct safe *f, uint32_t pid, uint32_t image)
 {
 	for (struct sproc *p = f->procs[pid & (HASH_SIZE - 1)]; p; p = p->next)
@@ -144,6 +146,7 @@ struct sproc *sproc_add(struct safe *f, uint32_t pid, uint32_t image, struct spr
 }
 /* ---- programs ---- */
 
+/* Keeps the memory. */
 void text_reset(struct text *t)
 {
 	buf_reset(&t->bytes);
@@ -175,6 +178,7 @@ static void text_end(struct text *t)
 	t->cut = true;
 }
 
+/* Notes that the process runs file: an access that reads. Nothing if it is no regular file. */
 static void begin_program_access(struct safe *f, struct sproc *p, struct file *file, int64_t time)
 {
 	if (!file || file->kind != TERM_kind_regular)
@@ -208,6 +212,7 @@ static void exec_emit(struct safe *f, struct sproc *p, int64_t time, struct file
 	begin_program_access(f, p, script, time);
 }
 
+/* What it meant to run before an exec is void. */
 void sproc_intent_drop(struct sproc *p)
 {
 	free(p->intent.path);
@@ -250,6 +255,7 @@ void sproc_begins(struct safe *f, struct sproc *p)
 		text_reset(&p->list[i]);
 }
 
+/* Whether it has a descriptor to ask by and did not end. */
 static bool still_there(struct sproc *p)
 {
 	return p->p->pidfd >= 0 && p->alive;
@@ -347,6 +353,7 @@ void sproc_end(struct safe *f, struct sproc *p, int64_t time, unsigned ending, u
 	f->s->nprocs--;
 }
 
+/* Takes it out of the table and frees it. */
 void sproc_forget(struct safe *f, struct sproc *p)
 {
 	struct sproc **at = &f->procs[p->pid & (HASH_SIZE - 1)];
@@ -401,6 +408,7 @@ void sproc_intent(struct sproc *p, const struct safe_seen *x)
 	p->intent.path = strdup(sproc_text(x->str[0], path, sizeof(path)));
 }
 
+/* The arguments that `from` told become those of p's exec. */
 void sproc_intent_args(struct sproc *from, struct sproc *p)
 {
 	text_end(&from->list[SAFE_EXEC_ARG]);

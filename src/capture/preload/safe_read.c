@@ -25,6 +25,7 @@ struct safe_reader {
 	struct safe_event *out;
 };
 
+/* i is not checked. */
 static struct safe_chunk *reader_chunk(const struct safe_reader *r, uint32_t i)
 {
 	return (struct safe_chunk *)(void *)((unsigned char *)r->region + SAFE_PAGE) + i;
@@ -50,6 +51,7 @@ struct safe_reader *safe_reader_new(void *map, size_t size)
 	return r;
 }
 
+/* NULL is no error. */
 void safe_reader_free(struct safe_reader *r)
 {
 	if (!r)
@@ -105,6 +107,7 @@ static bool keep_event(struct safe_reader *r, const unsigned char *from, uint32_
 	return true;
 }
 
+/* Order of qsort: by time; of the same time as they came. */
 static int compare_waiting(const void *pa, const void *pb)
 {
 	const struct waiting *a = pa, *b = pb;
@@ -272,6 +275,8 @@ static struct {
 	unsigned failed;
 } guarded;
 
+/* A process cut the region shorter: a page of zeros takes the place of the one that is missing. Other signals end this
+ * process. */
 static void replace_missing_page(int sig, siginfo_t *si, void *context)
 {
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;

@@ -21,6 +21,7 @@ bool safe_library_path(char *ret, size_t n)
 	return preload_library_path("../capture/preload/library", "libstemma-safe.so", ret, n);
 }
 
+/* The lower digits of word in hexadecimal, without a NUL. */
 static void token_make(char ret[SAFE_TOKEN], uint64_t word)
 {
 	for (int i = 0; i < SAFE_TOKEN; i++)
@@ -82,6 +83,7 @@ void safe_place_enter(const struct safe_place *p, const char *command)
 	setenv(SAFE_ENV, value, 1);
 }
 
+/* Unmaps and closes; it may be called twice. */
 void safe_place_release(struct safe_place *p)
 {
 	if (p->map)

@@ -191,6 +191,7 @@ static void push_children(struct sup *s, struct stack *k, pid_t pid, bool ours)
 		closedir(d);
 }
 
+/* Processor time of this thread, ns. */
 static int64_t used_ns(void)
 {
 	struct timespec ts;

@@ -70,6 +70,7 @@ static bool call_from_registers(pid_t tid, struct trap *t)
 	return true;
 }
 #else
+/* For processors whose registers are not known: always false. */
 static bool call_from_registers(pid_t tid, struct trap *t)
 {
 	(void)tid, (void)t;
@@ -105,6 +106,7 @@ static void follow_to_processor(void)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
+/* Whether a call comes back to be looked at again. */
 static bool wants_result(enum call call)
 {
 	return call != CALL_exit && call != CALL_execve && call != CALL_execveat;
@@ -233,6 +235,7 @@ static void note_passed_calls(struct sup *s, pid_t tid)
 	t->proc->stale |= STALE_CWD | STALE_CREDS | STALE_ROOT;
 }
 
+/* One piece of work from the queue, by its kind. */
 static void perform_work(struct worker *w, struct work *k)
 {
 	struct sup *s = &w->sup;

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* The system call itself: for PEEK *data gets the word. -1 with errno. */
 static long keeper_ptrace(long request, pid_t pid, long addr, long data)
 {
 	return syscall(SYS_ptrace, request, (long)pid, addr, data);
@@ -42,6 +43,7 @@ static bool add_traced_thread(struct traced *t, pid_t tid)
 	return true;
 }
 
+/* Nothing if it is not known. */
 static void forget_traced_thread(struct traced *t, pid_t tid)
 {
 	for (size_t i = 0; i < t->n; i++)
@@ -75,6 +77,7 @@ static bool seize_below(struct traced *t, pid_t pid, bool itself, unsigned depth
 	return found;
 }
 
+/* Seizes all processes below this one. */
 void traced_seize(struct traced *t)
 {
 	enum { ROUNDS = 100 };
@@ -83,6 +86,7 @@ void traced_seize(struct traced *t)
 		;
 }
 
+/* Seizes what another process traced, once that has ended: a second at most. */
 void traced_seize_again(struct traced *t)
 {
 	enum { TRIES = 2000, PAUSE_US = 500 }; /* the old tracer is about to end */
@@ -106,6 +110,8 @@ void traced_seize_again(struct traced *t)
 		seize_below(t, t->v[i], true, 0);
 }
 
+/* Lets a stopped thread go on with its signal, if it stopped for one; in a group stop it stays stopped. status: of
+ * waitpid. */
 static void continue_thread(struct traced *t, pid_t tid, int status)
 {
 	int sig = WSTOPSIG(status), event = status >> 16, request = PTRACE_CONT;

@@ -37,6 +37,7 @@ struct slow_fs *slow_fs_new(struct worker *w, void (*perform)(struct worker *w, 
 	return a;
 }
 
+/* CLOCK_MONOTONIC, ns. */
 static int64_t slow_fs_clock_ns(void)
 {
 	struct timespec ts;

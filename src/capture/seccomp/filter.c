@@ -55,6 +55,7 @@ static const short numbers[NROWS][2] = {
 static uint8_t words[2][NR_MAX];
 static bool words_made;
 
+/* Fills the table from numbers of system calls to calls, for both kinds of programs. */
 static void make_words(void)
 {
 	for (size_t i = 0; i < NROWS; i++)
@@ -79,6 +80,7 @@ enum call trap_call(uint32_t arch, int nr, bool *ret_compat)
 	return (enum call)words[compat][nr];
 }
 
+/* CALL_none: not one of ours. */
 enum call trap_call_native(int nr)
 {
 	bool compat;
@@ -140,6 +142,7 @@ static unsigned emit_range_tree(struct build *b, unsigned from, unsigned first, 
 	return at - from - 1;
 }
 
+/* offset: in seccomp_data, bytes. Gives the place of the instruction. */
 static unsigned emit_filter_load(struct build *b, size_t offset)
 {
 	return emit_filter(b, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);

@@ -12,7 +12,7 @@ static const char *const names[] = {
 };
 
 /* By the number's name and not the name's number: for calls that can also be made by way of another (socketcall) the
- * latter is none. */
+ * latter is none. -1: there is none. */
 static int resolve_call_number(uint32_t arch, const char *name)
 {
 	int ret = -1;

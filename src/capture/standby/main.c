@@ -20,12 +20,14 @@
 
 static struct notify_page *page;
 
+/* A signal's handler: asks the standby to end. */
 static void on_stop_signal(int sig)
 {
 	(void)sig;
 	__atomic_store_n(&page->stop, 1, __ATOMIC_RELEASE);
 }
 
+/* Lets the call of the slot go on unobserved, and empties the slot. */
 static void let_go_on(struct notify_slot *slot)
 {
 	uint64_t id = __atomic_load_n(&slot->id, __ATOMIC_ACQUIRE);

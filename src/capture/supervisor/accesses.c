@@ -186,14 +186,15 @@ void accesses_look_at_written(struct sup *s, struct proc *p)
 	}
 }
 
-/* By how much a file time may be behind the clock that sup_stamp tells of. */
+/* By how much a file time may be behind the clock that sup_stamp tells of. ns. */
 static int64_t time_slack(const struct file *f)
 {
 	const int64_t tick = 20000000, minute = 60000000000;
 	return !access_ending_has_clock(f->domain) ? minute : f->domain->mtime_step > tick ? f->domain->mtime_step : 0;
 }
 
-/* The moment after which the access wrote nothing, by the file's ctime at its end: no program can put that back. */
+/* The moment after which the access wrote nothing, by the file's ctime at its end: no program can put that back. ns;
+ * TIME_NONE or INT64_MAX: not known. */
 static int64_t written_until(struct sup *s, const struct access *a, const struct fingerprint *after)
 {
 	int64_t bound = sup_passed(s, after->ctime + time_slack(a->file));
@@ -238,6 +239,7 @@ static bool is_access_silent(void *arg)
 	return w != UINT64_MAX && w == p->wchar_exec;
 }
 
+/* As events have it. */
 static struct access_print access_print_of(const struct fingerprint *fp)
 {
 	return (struct access_print){fp->known, fp->size, fp->mtime, fp->ctime};
@@ -381,6 +383,7 @@ static bool may_hold(struct sup *s, const struct access *a, const struct proc *p
 	return a->mapped || mapped ? proc_holds(a->proc, a->file) : proc_has_open(s, a->proc, a->file);
 }
 
+/* Before p begins an access of f: ends those, by anyone, that cannot be under way any more. */
 void access_conflicts(struct sup *s, struct proc *p, struct file *f, unsigned mode)
 {
 	struct access *next;
@@ -515,6 +518,8 @@ void proc_sweep_late(struct sup *s, struct proc *p)
 		proc_sweep(s, p);
 }
 
+/* Looks at what the process still holds open or mapped, and ends the accesses of all else. Where bytes are awaited,
+ * none. */
 static void proc_sweep(struct sup *s, struct proc *p)
 {
 	enum { WAITING = 4096 };
@@ -554,6 +559,7 @@ static bool ends_silently(const struct sup *s, const struct access *a)
 	       !a->doubtful;
 }
 
+/* Ends all of p's accesses at that time (ns). */
 void proc_end_accesses(struct sup *s, struct proc *p, int64_t until)
 {
 	openings_end(s, p);

@@ -348,6 +348,7 @@ static bool list_table_first(struct sup *s, struct proc *p, const struct trap *t
 	return back;
 }
 
+/* Handles a stopped call. 0, or what the call is to fail with instead of being made (s->refuse). */
 static int handle_trap(struct sup *s, const struct trap *t)
 {
 	s->traps++;

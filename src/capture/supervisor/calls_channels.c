@@ -47,6 +47,7 @@ void calls_handle_mmap(struct sup *s, struct proc *p, const struct trap *t)
 	             f->kind == TERM_kind_regular ? &fp : NULL);
 }
 
+/* The process attached a segment: an access for as long as it has it. */
 void calls_handle_shmat(struct sup *s, struct proc *p, const struct trap *t)
 {
 	char address[64], domain[100];

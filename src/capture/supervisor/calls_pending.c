@@ -119,7 +119,8 @@ static int stat_pending_path(const struct pending *d, const struct where *w, boo
 	              : where_statx(w, follow, st);
 }
 
-/* The same of what a call has made, which is no link: what else there is, is followed. It is told by one look. */
+/* The same of what a call has made, which is no link: what else there is, is followed. It is told by one look. 0,
+ * -errno. */
 static int stat_created(const struct pending *d, struct statx *st)
 {
 	if (d->far || d->told[0].known || !d->a->held)
@@ -458,6 +459,7 @@ static int settle_pending(struct sup *s, struct pending *d, bool back)
 	return rc == 0 ? 1 : back && !silent ? 0 : -1;
 }
 
+/* Looks at what became of pending changes: of thread tid, and of p's; all: of others, too. */
 void pending_settle(struct sup *s, const struct proc *p, pid_t tid, bool all)
 {
 	struct pending *done = NULL, **at = &s->pending;
@@ -503,6 +505,7 @@ static bool is_pending_folder(const struct file *f)
 	return f && f->kind == TERM_kind_directory;
 }
 
+/* Whether one may give a folder, and so all below it, other names. */
 bool pending_folders(const struct sup *s)
 {
 	for (const struct pending *d = s->pending; d; d = d->next)
@@ -512,6 +515,7 @@ bool pending_folders(const struct sup *s)
 	return false;
 }
 
+/* The process is over: drops what is pending of it. What cannot be told is a gap. */
 void pending_drop(struct sup *s, struct proc *p)
 {
 	struct pending *mine = NULL, **at = &s->pending;

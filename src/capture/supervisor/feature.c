@@ -22,6 +22,7 @@ void feature_bar(struct sup *s, pid_t tid)
 			s->features[i]->bar(s, tid);
 }
 
+/* In the order of the list. */
 void feature_unbar(struct sup *s)
 {
 	for (unsigned i = 0; i < s->nfeatures; i++)
@@ -29,6 +30,7 @@ void feature_unbar(struct sup *s)
 			s->features[i]->unbar(s);
 }
 
+/* In the order of the list. */
 void feature_collect(struct sup *s, bool tick)
 {
 	for (unsigned i = 0; i < s->nfeatures; i++)
@@ -36,6 +38,7 @@ void feature_collect(struct sup *s, bool tick)
 			s->features[i]->collect(s, tick);
 }
 
+/* True as soon as one of them says so: the others are not asked. */
 bool feature_passes(struct sup *s, const struct trap *t)
 {
 	bool passes = false;
@@ -44,6 +47,7 @@ bool feature_passes(struct sup *s, const struct trap *t)
 	return passes;
 }
 
+/* In the order of the list. */
 void feature_passed(struct sup *s)
 {
 	for (unsigned i = 0; i < s->nfeatures; i++)
@@ -51,6 +55,7 @@ void feature_passed(struct sup *s)
 			s->features[i]->passed(s);
 }
 
+/* In the order of the list. */
 void feature_before(struct sup *s, struct proc *p, const struct trap *t)
 {
 	for (unsigned i = 0; i < s->nfeatures; i++)
@@ -58,6 +63,7 @@ void feature_before(struct sup *s, struct proc *p, const struct trap *t)
 			s->features[i]->before(s, p, t);
 }
 
+/* In the order of the list. */
 void feature_handle(struct sup *s, struct proc *p, const struct trap *t)
 {
 	for (unsigned i = 0; i < s->nfeatures; i++)
@@ -65,6 +71,7 @@ void feature_handle(struct sup *s, struct proc *p, const struct trap *t)
 			s->features[i]->handle(s, p, t);
 }
 
+/* In the order of the list. */
 void feature_over(struct sup *s, struct proc *p)
 {
 	for (unsigned i = 0; i < s->nfeatures; i++)
@@ -72,6 +79,7 @@ void feature_over(struct sup *s, struct proc *p)
 			s->features[i]->over(s, p);
 }
 
+/* In the order of the list. */
 void feature_confine(struct sup *s, struct proc *p)
 {
 	for (unsigned i = 0; i < s->nfeatures; i++)
@@ -79,6 +87,7 @@ void feature_confine(struct sup *s, struct proc *p)
 			s->features[i]->confine(s, p);
 }
 
+/* In the order of the list. */
 void feature_opens(struct sup *s, struct proc *p, const struct file *f, const struct pending *d)
 {
 	for (unsigned i = 0; i < s->nfeatures; i++)
@@ -86,6 +95,7 @@ void feature_opens(struct sup *s, struct proc *p, const struct file *f, const st
 			s->features[i]->opens(s, p, f, d);
 }
 
+/* In the order of the list. */
 void feature_created(struct sup *s, struct proc *p, const struct pending *d, const struct file *f)
 {
 	for (unsigned i = 0; i < s->nfeatures; i++)
@@ -93,6 +103,7 @@ void feature_created(struct sup *s, struct proc *p, const struct pending *d, con
 			s->features[i]->created(s, p, d, f);
 }
 
+/* In the order of the list. */
 void feature_changes(struct sup *s, const struct pending *d)
 {
 	for (unsigned i = 0; i < s->nfeatures; i++)
@@ -100,6 +111,7 @@ void feature_changes(struct sup *s, const struct pending *d)
 			s->features[i]->changes(s, d);
 }
 
+/* In the order of the list. */
 void feature_adopted(struct sup *s, struct proc *p)
 {
 	for (unsigned i = 0; i < s->nfeatures; i++)
@@ -107,11 +119,13 @@ void feature_adopted(struct sup *s, struct proc *p)
 			s->features[i]->adopted(s, p);
 }
 
+/* False for a feature that never is. */
 static bool is_busy(const struct sup *s, const struct feature *f)
 {
 	return f->busy && f->busy(s);
 }
 
+/* All are asked. */
 bool feature_is_busy(const struct sup *s)
 {
 	bool busy = false;
@@ -120,6 +134,7 @@ bool feature_is_busy(const struct sup *s)
 	return busy;
 }
 
+/* Only those that are busy. */
 void feature_tick(struct sup *s)
 {
 	for (unsigned i = 0; i < s->nfeatures; i++)
@@ -127,6 +142,7 @@ void feature_tick(struct sup *s)
 			s->features[i]->tick(s);
 }
 
+/* In the order of the list. */
 void feature_exec(struct sup *s, struct proc *p, const struct file *exe)
 {
 	for (unsigned i = 0; i < s->nfeatures; i++)
@@ -134,6 +150,7 @@ void feature_exec(struct sup *s, struct proc *p, const struct file *exe)
 			s->features[i]->exec(s, p, exe);
 }
 
+/* In the order of the list. */
 void feature_sweep(struct sup *s, bool last)
 {
 	for (unsigned i = 0; i < s->nfeatures; i++)
@@ -141,6 +158,7 @@ void feature_sweep(struct sup *s, bool last)
 			s->features[i]->sweep(s, last);
 }
 
+/* In the order of the list. */
 void feature_event(struct sup *s, const struct event *ev)
 {
 	for (unsigned i = 0; i < s->nfeatures; i++)
@@ -148,6 +166,7 @@ void feature_event(struct sup *s, const struct event *ev)
 			s->features[i]->event(s, ev);
 }
 
+/* True as soon as one of them says so: the others are not asked. */
 bool feature_owns(const struct sup *s, const char *path)
 {
 	bool owns = false;
@@ -156,6 +175,7 @@ bool feature_owns(const struct sup *s, const char *path)
 	return owns;
 }
 
+/* In the order of the list. */
 void feature_nested(struct sup *s, const char *run)
 {
 	for (unsigned i = 0; i < s->nfeatures; i++)
@@ -165,6 +185,7 @@ void feature_nested(struct sup *s, const char *run)
 
 /* ---- in the opposite one ---- */
 
+/* From the last of the list to the first. */
 void feature_after(struct sup *s, struct proc *p, const struct trap *t)
 {
 	for (unsigned i = s->nfeatures; i-- > 0;)
@@ -172,6 +193,7 @@ void feature_after(struct sup *s, struct proc *p, const struct trap *t)
 			s->features[i]->after(s, p, t);
 }
 
+/* From the last of the list to the first. */
 void feature_end(struct sup *s, struct proc *p)
 {
 	for (unsigned i = s->nfeatures; i-- > 0;)
@@ -187,21 +209,25 @@ void feature_bytes_update(struct sup *s, struct proc *p)
 		s->bytes->update(s, p);
 }
 
+/* False without a byte counter. */
 bool feature_bytes_all(struct sup *s, struct proc *p)
 {
 	return s->bytes && s->bytes->all(s, p);
 }
 
+/* False without a byte counter. */
 bool feature_bytes_none(struct sup *s, const struct access *a, unsigned way)
 {
 	return s->bytes && s->bytes->none(s, a, way);
 }
 
+/* 0 without a byte counter. */
 unsigned feature_bytes_unsaid(const struct sup *s, const struct access *a)
 {
 	return s->bytes ? s->bytes->unsaid(a) : 0;
 }
 
+/* False without a byte counter. */
 bool feature_bytes_wait(struct sup *s, struct proc *p)
 {
 	return s->bytes && s->bytes->waits(s, p);
@@ -215,52 +241,61 @@ void feature_pipe_arm(struct sup *s, struct proc *p, struct file *f, int fd)
 		s->pipes->arm(s, p, f, fd);
 }
 
+/* False without a pipe watcher. */
 bool feature_pipe_asks(const struct sup *s, struct file *f, const struct proc *q)
 {
 	return s->pipes && s->pipes->asks(f, q);
 }
 
+/* Nothing without a pipe watcher. */
 void feature_pipe_met(struct sup *s, struct file *f, const struct proc *q)
 {
 	if (s->pipes)
 		s->pipes->met(s, f, q);
 }
 
+/* Nothing without a pipe watcher. */
 void feature_pipe_begun(struct sup *s, struct access *a)
 {
 	if (s->pipes)
 		s->pipes->begun(s, a);
 }
 
+/* Nothing without a pipe watcher. */
 void feature_pipe_ends(struct sup *s, struct access *a, const struct event_access_end *end)
 {
 	if (s->pipes)
 		s->pipes->ends(s, a, end);
 }
 
+/* False without a pipe watcher. */
 bool feature_pipe_concerns(const struct sup *s, const struct proc *p)
 {
 	return s->pipes && s->pipes->concerns(p);
 }
 
+/* Nothing without a pipe watcher. */
 void feature_pipe_leaves(struct sup *s, struct proc *p)
 {
 	if (s->pipes)
 		s->pipes->leaves(s, p);
 }
 
+/* Nothing without a pipe watcher. */
 void feature_pipe_listen(struct sup *s)
 {
 	if (s->pipes)
 		s->pipes->listen(s);
 }
 
+/* Nothing without a pipe watcher. */
 void feature_pipe_finish(struct sup *s)
 {
 	if (s->pipes)
 		s->pipes->finish(s);
 }
 
+/* Nothing without a pipe watcher. */
 void feature_pipe_forget(const struct sup *s, struct file *f)
 {
 	if (s->pipes)

@@ -14,12 +14,14 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+/* Its chain among the known files. */
 static unsigned file_hash_slot(uint64_t dev, uint64_t ino)
 {
 	uint64_t h = (ino ^ dev << 40 ^ dev) * 0x9e3779b97f4a7c15u;
 	return (unsigned)(h >> 52) & (HASH_SIZE - 1);
 }
 
+/* Times in ns. */
 struct fingerprint fingerprint_of(const struct statx *st)
 {
 	return (struct fingerprint){true, st->stx_size, fileid_time(&st->stx_mtime), fileid_time(&st->stx_ctime)};
@@ -31,6 +33,7 @@ static int64_t birth_of(const struct statx *st)
 	return st->stx_mask & STATX_BTIME ? fileid_time(&st->stx_btime) : 0;
 }
 
+/* NULL: it is not known. Nothing is made. */
 struct file *file_known(struct sup *s, const struct statx *st)
 {
 	uint64_t dev = fileid_dev(st);
@@ -98,6 +101,7 @@ bool file_is_written(const struct file *f)
 	return false;
 }
 
+/* Frees a file without a name that nobody has open; else nothing. */
 void file_drop(struct sup *s, struct file *f)
 {
 	if (!f->gone || f->live || f->pins)
@@ -125,6 +129,7 @@ void file_notify_observer(struct sup *s, const struct file *f, const char *path,
 		calls_note_memory(s);
 }
 
+/* path is copied; NULL, or no memory: it keeps its name. */
 void file_rename(struct sup *s, struct file *f, const char *path)
 {
 	char *copy = path ? strdup(path) : NULL;

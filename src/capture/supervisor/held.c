@@ -197,12 +197,14 @@ void proc_hold_met(struct sup *s, struct proc *p, const struct held *h, size_t n
 		hold_one(s, p, &h[i], time);
 }
 
+/* Notes that p has these open since time (ns); channels that are new tell who else had them. */
 void proc_hold(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time)
 {
 	proc_meet(s, p, h, n, time);
 	proc_hold_met(s, p, h, n, time);
 }
 
+/* Order of qsort. */
 static int mapped_cmp(const void *pa, const void *pb)
 {
 	const struct mapped *a = pa, *b = pb;
@@ -270,6 +272,7 @@ static bool list_descriptor_files(struct sup *s, struct proc *p, struct mapped *
 	return ok;
 }
 
+/* v must be sorted as mapped_cmp does. */
 static bool descriptors_have(const struct mapped *v, size_t n, const struct file *f)
 {
 	const struct mapped key = {f->dev, f->ino};

@@ -406,6 +406,7 @@ static uint64_t bytes_of_result(struct task *k, const struct io_row *r, int64_t 
 	return ok ? sum_messages(k->proc, k->tid, k->io_args[1], (uint64_t)rval) : 0;
 }
 
+/* rval: as the kernel has it, -errno for an error. Nothing if the call moves no bytes. */
 void io_leave(struct sup *s, pid_t tid, int64_t rval)
 {
 	enum { RESTART_FIRST = 512, RESTART_LAST = 516, ERRNO_LAST = 4095 };
@@ -433,6 +434,7 @@ void io_leave(struct sup *s, pid_t tid, int64_t rval)
 
 /* ---- figures ---- */
 
+/* What was not written is lost. */
 void io_free(struct access *a)
 {
 	while (a->io) {

@@ -77,6 +77,7 @@ static bool read_mappings(int fd, struct mappings *m)
 	return ok;
 }
 
+/* *ret: malloc'ed. False: it cannot be told; true and none where the process has gone. */
 bool proc_maps(struct proc *p, struct mapped **ret, size_t *ret_n)
 {
 	char name[48];

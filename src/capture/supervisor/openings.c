@@ -90,6 +90,7 @@ static bool begin_watching(struct sup *s)
 	return fd >= 0;
 }
 
+/* By a number of inotify, the one file that may stand there. */
 static struct file **watch_slot(struct openings *o, int watch)
 {
 	return &o->of[(unsigned)watch % OPENINGS_WATCHES];
@@ -149,6 +150,7 @@ static void opening_free(struct sup *s, struct opening *e)
 	free(e);
 }
 
+/* e must be in the list. It is not freed. */
 static void remove_opening(struct openings *o, const struct opening *e)
 {
 	struct opening **at = &o->first;
@@ -165,7 +167,7 @@ static void meet_writers(const struct opening *e)
 			a->crowded = true;
 }
 
-/* back: its call is. */
+/* Begins the access that the opening stands for. back: its call has come back; else it is still in it. */
 static void emit_opening(struct sup *s, struct opening *e, bool sure, bool back)
 {
 	struct task *current = s->current;

@@ -101,6 +101,7 @@ static void run_ended(struct sup *s, struct proc *p, unsigned ending, unsigned c
 	p->run_root = false;
 }
 
+/* Only the first time. code: the exit status or the signal, as ending says. */
 void proc_exit(struct sup *s, struct proc *p, unsigned ending, unsigned code)
 {
 	if (p->exit_seen)

@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+/* The head of its chain. */
 static struct task **task_slot(struct sup *s, pid_t tid)
 {
 	return &s->tasks[(unsigned)tid & (HASH_SIZE - 1)];
@@ -163,6 +164,7 @@ struct proc *proc_by_pid(struct sup *s, pid_t pid)
 	return NULL;
 }
 
+/* NULL: it is not known. Nothing is made. */
 struct task *task_known(struct sup *s, pid_t tid)
 {
 	for (struct task *t = *task_slot(s, tid); t; t = t->next)
@@ -259,6 +261,7 @@ static bool has_our_root(const struct sup *s, pid_t pid)
 	       fileid_dev(&sx) == s->root_dev;
 }
 
+/* Looks whether its root or mounts are others now; if so, that is a gap, once. */
 void proc_refresh_root(struct sup *s, struct proc *p)
 {
 	char name[48];
@@ -278,6 +281,7 @@ void proc_refresh_root(struct sup *s, struct proc *p)
 	}
 }
 
+/* "" where it cannot be read. It holds until the folder changes. */
 const char *proc_cwd(struct sup *s, struct proc *p, pid_t tid)
 {
 	(void)s;
@@ -341,6 +345,7 @@ bool proc_keeps_creds(const struct trap *t)
 	return false;
 }
 
+/* Reads user and group anew. */
 void proc_refresh_creds(struct sup *s, struct proc *p)
 {
 	/* The directory belongs to its effective user: cheaper than reading status, and enough where nothing differs. */
@@ -518,6 +523,7 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 	return p;
 }
 
+/* Makes the process known, and those above it. walk: looks at what it has open. NULL: it is gone, or no memory. */
 struct proc *proc_first_sight(struct sup *s, pid_t pid, bool walk)
 {
 	return first_sight(s, pid, walk, 0);

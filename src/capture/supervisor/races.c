@@ -84,6 +84,7 @@ struct racers {
 	bool more; /* than that */
 };
 
+/* Notes an access among those that may race; r->more where there is no room. */
 static void gather(struct racers *r, const struct access *a, unsigned mode)
 {
 	if (r->n == sizeof(r->v) / sizeof(r->v[0])) {

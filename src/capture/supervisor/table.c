@@ -270,6 +270,7 @@ size_t proc_walk(struct sup *s, struct proc *p, bool skip_cloexec, struct held *
 	return g.n;
 }
 
+/* The files are not held any more. */
 void held_free(struct held *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

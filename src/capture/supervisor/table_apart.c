@@ -41,6 +41,7 @@ int table_is_cloexec(pid_t pid, int fd)
 	return at && (strtoul(at + 6, NULL, 8) & O_CLOEXEC);
 }
 
+/* How many descriptors a process has open; 0 before Linux 6.2, or if it cannot be asked. */
 static uint64_t ask_count(pid_t pid)
 {
 	char name[48];
@@ -122,6 +123,7 @@ static void list_table(struct list *l)
 	}
 }
 
+/* Remembers to list the process's table of descriptors. If too many are, it is left out. */
 static void will_list(const struct proc *p, bool handed)
 {
 	if (here.n < LISTS_MOST)

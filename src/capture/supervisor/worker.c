@@ -32,6 +32,7 @@
 #endif
 #define FILES_WANTED 65536
 
+/* ns. */
 static int64_t worker_clock_ns(clockid_t c)
 {
 	struct timespec ts;
@@ -39,7 +40,7 @@ static int64_t worker_clock_ns(clockid_t c)
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
-/* Time that never steps, on the scale of the wall clock as it was at the start. */
+/* Time that never steps, on the scale of the wall clock as it was at the start. ns. */
 int64_t sup_now(struct sup *s)
 {
 	/* The coarse clock first: what it shows was so at the moment that is returned, or before. */
@@ -52,6 +53,7 @@ int64_t sup_now(struct sup *s)
 	return now;
 }
 
+/* Number i of the clock's steps; only the last CLOCK_STEPS are kept. */
 static const struct clock_step *step_at(const struct sup *s, uint64_t i)
 {
 	return &s->steps[i % CLOCK_STEPS];
@@ -65,6 +67,7 @@ int64_t sup_stamp(const struct sup *s, int64_t t)
 	return i > lo ? step_at(s, i - 1)->stamp : INT64_MIN;
 }
 
+/* stamp: of a file, ns. INT64_MAX: not known. */
 int64_t sup_passed(const struct sup *s, int64_t stamp)
 {
 	uint64_t lo = s->nsteps > CLOCK_STEPS ? s->nsteps - CLOCK_STEPS : 0, hi = s->nsteps;
@@ -94,6 +97,7 @@ void sup_flush(struct sup *s)
 		s->log_error = -r;
 }
 
+/* p NULL: of the whole run. count 0: not known. text is not kept. */
 void sup_gap(struct sup *s, const struct proc *p, unsigned reason, uint64_t count, const char *text)
 {
 	struct event ev = {.gap = {.reason = reason, .count = count, .from = TIME_NONE, .text = str_of(text)}};
@@ -306,6 +310,7 @@ static uint64_t own_cpu(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* status: as wait gives it. Writes the run's end. */
 void worker_command_ended(struct worker *w, int status)
 {
 	struct sup *s = &w->sup;
@@ -356,6 +361,7 @@ void worker_stop(struct control *c, pid_t keeper)
 	worker_signal_keeper(keeper, SIGCHLD);
 }
 
+/* The keeper goes on if the command does, or is over. Nothing if it was not stopped. */
 void worker_continue(struct control *c, pid_t keeper)
 {
 	struct procfs f;

@@ -47,6 +47,7 @@ struct xattrs {
 	char value[VALUE_MAX_X];
 };
 
+/* 0, -ENOMEM. Freed with s->xattrs. */
 int xattr_start(struct sup *s)
 {
 	s->xattrs = calloc(1, sizeof(*s->xattrs));

@@ -36,6 +36,7 @@ struct server {
 	char out[STACK_MESSAGE] __attribute__((aligned(16)));
 };
 
+/* One whole message. Its length, 0 at the end of the connection, -1 with errno. */
 static ssize_t receive_question(int fd, void *p)
 {
 	ssize_t n;
@@ -53,6 +54,7 @@ static bool send_reply(int fd, const void *p, size_t n)
 	return r == (ssize_t)n;
 }
 
+/* n: the bytes received; exactly the head and the q->n bytes that it announces. */
 static bool is_whole_question(const struct stack_question *q, ssize_t n)
 {
 	return n >= (ssize_t)sizeof(*q) && (size_t)n == sizeof(*q) + q->n;

@@ -110,6 +110,7 @@ static int read_call_trace(struct modules *m, const char *path)
 
 /* ---- names ---- */
 
+/* Writes control characters and backslashes as \xNN. */
 static void print_escaped_name(FILE *to, const char *name)
 {
 	for (const unsigned char *p = (const unsigned char *)name; *p; p++)
@@ -180,6 +181,7 @@ struct units {
 	bool listed;
 };
 
+/* Order of qsort. */
 static int compare_units_by_address(const void *x, const void *y)
 {
 	const struct unit *a = x, *b = y;
@@ -239,11 +241,13 @@ static const char *find_source_line(Dwarf_Die *cu, Dwarf_Addr at, int *ret)
 	return dwarf_linesrc(where, NULL, NULL);
 }
 
+/* line: of the source, 0 where it is not known. The text of the line follows; end_name_line ends it. */
 static void begin_name_line(const struct place_names *t, int line)
 {
 	fprintf(t->to, "n %llx %c %d ", (unsigned long long)t->place->offset, t->place->interrupted ? 's' : 'r', line);
 }
 
+/* file may be NULL: not known. */
 static void end_name_line(const struct place_names *t, const char *file)
 {
 	putc('\t', t->to);
@@ -299,6 +303,7 @@ static bool print_debug_names(const struct place_names *t, Dwfl_Module *mod, Dwa
 	return true;
 }
 
+/* A signed 32-bit number at p, which need not be aligned. */
 static int64_t read_s32(const unsigned char *p)
 {
 	int32_t v;
@@ -406,6 +411,7 @@ static bool is_same_module(Dwfl_Module *mod, int fd, const char *identity, size_
 	return strlen(text) == n && !memcmp(text, identity, n);
 }
 
+/* Order of qsort. */
 static int compare_places(const void *x, const void *y)
 {
 	const struct place *a = x, *b = y;

@@ -118,7 +118,7 @@ static int find_elf(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr 
 	return -1;
 }
 
-/* Tables to unwind by are in the files themselves. */
+/* Tables to unwind by are in the files themselves. Always -1: nothing is looked for. */
 static int find_debuginfo(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base, const char *file,
                           const char *link, GElf_Word crc, char **ret_name)
 {
@@ -190,6 +190,7 @@ static uint32_t module_number(struct unwinder *u, Dwfl_Module *mod)
 
 /* ---- libdw's questions ---- */
 
+/* A callback of libdwfl: gives the one thread that was asked for, then 0. */
 static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread)
 {
 	(void)dwfl;
@@ -307,6 +308,7 @@ static int take_frame(Dwfl_Frame *frame, void *arg)
 
 /* ---- processes ---- */
 
+/* Frees what is held of the process; the slot is empty then. */
 static void end_process(struct process *p)
 {
 	if (p->dwfl)
@@ -361,6 +363,7 @@ static struct process *attach_process(struct unwinder *u)
 	return p;
 }
 
+/* calls is copied. NULL: no memory. */
 struct unwinder *unwinder_new(const struct unwind_calls *calls)
 {
 	struct unwinder *u = calloc(1, sizeof(*u));
@@ -369,6 +372,7 @@ struct unwinder *unwinder_new(const struct unwind_calls *calls)
 	return u;
 }
 
+/* Fills ret with the frames and says how it ended: whole, too deep, or early. trust: which addresses may be callers. */
 static void unwind_process(struct unwinder *u, struct process *p, enum trust trust, struct unwound *ret)
 {
 	u->trust = trust;
@@ -417,6 +421,7 @@ void unwinder_stack(struct unwinder *u, const struct stack_question *q, const vo
 		ret->n_words = 0;
 }
 
+/* For when a process ended or called exec. Nothing if it is not held. */
 void unwinder_forget(struct unwinder *u, pid_t pid)
 {
 	for (int i = 0; i < PROCESSES; i++)

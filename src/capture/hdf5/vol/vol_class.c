@@ -22,6 +22,7 @@ bool vol_wants(uint32_t classes)
 	return wanted && h5_wants(vol_lib, classes);
 }
 
+/* As vol_wants. Where these are not recorded, that is said once, since data may go through them. */
 bool vol_sees(uint32_t classes)
 {
 	return wanted && h5_sees(vol_lib, classes);
@@ -37,6 +38,7 @@ void *vol_wrap(void *under, hid_t id, H5I_type_t type)
 	return v;
 }
 
+/* Frees what was noted for later, too. What is under it stays. */
 void vol_free(struct vol *v)
 {
 	free(v->later);
@@ -63,6 +65,7 @@ void vol_settle(struct vol *v, bool ok)
 
 /* ---- errors ---- */
 
+/* Until vol_unhush the connector under ours tells of no errors; q: how it was. */
 void vol_hush(struct vol_hush *q)
 {
 	unsigned v2 = 1;
@@ -77,6 +80,7 @@ void vol_hush(struct vol_hush *q)
 	}
 }
 
+/* failed: the error stack of the call is put back. */
 void vol_unhush(const struct vol_hush *q, bool failed)
 {
 	if (!q->fn && !q->old)
@@ -99,6 +103,7 @@ hid_t vol_native(void)
 	return native;
 }
 
+/* The connector under ours; HDF5's own where none is named. */
 hid_t vol_under_of(const struct vol_info *info)
 {
 	return info ? info->under : vol_native();
@@ -154,6 +159,7 @@ static void *info_copy(const void *p)
 	return copy;
 }
 
+/* *ret: as strcmp; negative if it failed. */
 static herr_t info_cmp(int *ret, const void *pa, const void *pb)
 {
 	const struct vol_info *a = pa, *b = pb;
@@ -246,12 +252,14 @@ struct context {
 	void *under;
 };
 
+/* The library's object underneath. It stays the connector's. */
 static void *get_object(const void *p)
 {
 	const struct vol *v = p;
 	return H5(H5VLget_object)(v->under, v->id);
 }
 
+/* *ret: a context that the library frees with free_wrap_ctx. 0, -1. */
 static herr_t get_wrap_ctx(const void *p, void **ret)
 {
 	const struct vol *v = p;
@@ -263,6 +271,7 @@ static herr_t get_wrap_ctx(const void *p, void **ret)
 	return H5(H5VLget_wrap_ctx)(v->under, v->id, &c->under);
 }
 
+/* Of what the connector under ours opened for HDF5 itself. NULL: it failed. HDF5 gives it back by unwrap_object. */
 static void *wrap_object(void *obj, H5I_type_t type, void *ctx)
 {
 	const struct context *c = ctx;
@@ -279,6 +288,7 @@ static void *unwrap_object(void *p)
 	return under;
 }
 
+/* What get_wrap_ctx gave. */
 static herr_t free_wrap_ctx(void *ctx)
 {
 	struct context *c = ctx;
@@ -291,6 +301,7 @@ static herr_t free_wrap_ctx(void *ctx)
 
 static H5VL_class_t connector;
 
+/* Of the current level it is this connector; of the lower levels the one underneath says. */
 static herr_t get_conn_cls(void *obj, H5VL_get_conn_lvl_t level, const H5VL_class_t **ret)
 {
 	const struct vol *v = obj;
@@ -301,18 +312,21 @@ static herr_t get_conn_cls(void *obj, H5VL_get_conn_lvl_t level, const H5VL_clas
 	return H5(H5VLintrospect_get_conn_cls)(v->under, v->id, level, ret);
 }
 
+/* Ours are those of the connector under it. p: our vol_info, or NULL. */
 static herr_t get_cap_flags(const void *p, uint64_t *ret)
 {
 	const struct vol_info *info = p;
 	return H5(H5VLintrospect_get_cap_flags)(info ? info->info : NULL, vol_under_of(info), ret);
 }
 
+/* Asked of the connector under ours. */
 static herr_t opt_query(void *obj, H5VL_subclass_t class, int type, uint64_t *ret)
 {
 	const struct vol *v = obj;
 	return H5(H5VLintrospect_opt_query)(v->under, v->id, class, type, ret);
 }
 
+/* When the request is over, what was noted for later counts as done or failed. Negative if it failed. */
 static herr_t request_wait(void *r, uint64_t timeout, H5VL_request_status_t *ret)
 {
 	struct vol *v = r;
@@ -322,11 +336,13 @@ static herr_t request_wait(void *r, uint64_t timeout, H5VL_request_status_t *ret
 	return done;
 }
 
+/* Handed to the connector under ours. r: a struct vol. */
 static herr_t request_notify(void *r, H5VL_request_notify_t cb, void *ctx)
 {
 	return H5(H5VLrequest_notify)(((struct vol *)r)->under, ((struct vol *)r)->id, cb, ctx);
 }
 
+/* A request that was cancelled counts as failed. */
 static herr_t request_cancel(void *r, H5VL_request_status_t *ret)
 {
 	struct vol *v = r;
@@ -336,16 +352,19 @@ static herr_t request_cancel(void *r, H5VL_request_status_t *ret)
 	return done;
 }
 
+/* Handed to the connector under ours. r: a struct vol. */
 static herr_t request_specific(void *r, H5VL_request_specific_args_t *args)
 {
 	return PASS(H5(H5VLrequest_specific)(((struct vol *)r)->under, ((struct vol *)r)->id, args));
 }
 
+/* Handed to the connector under ours. r: a struct vol. */
 static herr_t request_optional(void *r, H5VL_optional_args_t *args)
 {
 	return PASS(H5(H5VLrequest_optional)(((struct vol *)r)->under, ((struct vol *)r)->id, args));
 }
 
+/* The request is freed here, too, if that succeeds. */
 static herr_t request_free(void *r)
 {
 	herr_t done = PASS(H5(H5VLrequest_free)(((struct vol *)r)->under, ((struct vol *)r)->id));
@@ -354,41 +373,49 @@ static herr_t request_free(void *r)
 	return done;
 }
 
+/* Handed to the connector under ours. obj: a struct vol. */
 static herr_t blob_put(void *obj, const void *buf, size_t n, void *id, void *ctx)
 {
 	return H5(H5VLblob_put)(((struct vol *)obj)->under, ((struct vol *)obj)->id, buf, n, id, ctx);
 }
 
+/* Handed to the connector under ours. obj: a struct vol. */
 static herr_t blob_get(void *obj, const void *id, void *buf, size_t n, void *ctx)
 {
 	return H5(H5VLblob_get)(((struct vol *)obj)->under, ((struct vol *)obj)->id, id, buf, n, ctx);
 }
 
+/* Handed to the connector under ours. obj: a struct vol. */
 static herr_t blob_specific(void *obj, void *id, H5VL_blob_specific_args_t *args)
 {
 	return H5(H5VLblob_specific)(((struct vol *)obj)->under, ((struct vol *)obj)->id, id, args);
 }
 
+/* Handed to the connector under ours. obj: a struct vol. */
 static herr_t blob_optional(void *obj, void *id, H5VL_optional_args_t *args)
 {
 	return H5(H5VLblob_optional)(((struct vol *)obj)->under, ((struct vol *)obj)->id, id, args);
 }
 
+/* Handed to the connector under ours. obj: a struct vol. */
 static herr_t token_cmp(void *obj, const H5O_token_t *a, const H5O_token_t *b, int *ret)
 {
 	return H5(H5VLtoken_cmp)(((struct vol *)obj)->under, ((struct vol *)obj)->id, a, b, ret);
 }
 
+/* Handed to the connector under ours. obj: a struct vol. */
 static herr_t token_to_str(void *obj, H5I_type_t type, const H5O_token_t *token, char **ret)
 {
 	return H5(H5VLtoken_to_str)(((struct vol *)obj)->under, type, ((struct vol *)obj)->id, token, ret);
 }
 
+/* Handed to the connector under ours. obj: a struct vol. */
 static herr_t token_from_str(void *obj, H5I_type_t type, const char *text, H5O_token_t *ret)
 {
 	return H5(H5VLtoken_from_str)(((struct vol *)obj)->under, type, ((struct vol *)obj)->id, text, ret);
 }
 
+/* Handed to the connector under ours; nothing is noted. obj: a struct vol. */
 static herr_t optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, void **req)
 {
 	return PASS(H5(H5VLoptional)(((struct vol *)obj)->under, ((struct vol *)obj)->id, args, dxpl, req));
@@ -512,6 +539,7 @@ EXPORT const void *H5PLget_plugin_info(void)
 
 /* For the library that is preloaded (h5_gate.c), which sees to it that HDF5 stays. */
 EXPORT const void *stemma_hdf5_vol(const void *address);
+/* For a program that loads it by hand. address: of a function of its HDF5. NULL if that library cannot be bound. */
 EXPORT const void *stemma_hdf5_vol(const void *address)
 {
 	return bind_library(address) < 0 ? NULL : &connector;

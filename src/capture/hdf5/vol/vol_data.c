@@ -7,6 +7,7 @@
 
 #define FEW 8 /* datasets of one call that need no memory of their own */
 
+/* ns; 0 where nothing is to be noted. */
 static int64_t begin_data_call(bool notes)
 {
 	return notes ? h5_now() : 0;
@@ -29,6 +30,7 @@ static void *dataset_create(void *obj, const H5VL_loc_params_t *where, const cha
 	return d;
 }
 
+/* A wrapped object that the library closes; NULL if it failed. Notes that it was opened, and by which path. */
 static void *dataset_open(void *obj, const H5VL_loc_params_t *where, const char *name, hid_t access, hid_t dxpl,
                           void **req)
 {
@@ -98,6 +100,7 @@ static void moving_end(struct moving *m, void *v[], bool write, bool ok, struct 
 		free(m->bytes);
 }
 
+/* Reads n datasets in one call and notes what moved of each. Negative if it failed. */
 static herr_t dataset_read(size_t n, void *v[], hid_t type[], hid_t mem[], hid_t space[], hid_t dxpl, void *buf[],
                            void **req)
 {
@@ -110,6 +113,7 @@ static herr_t dataset_read(size_t n, void *v[], hid_t type[], hid_t mem[], hid_t
 	return r;
 }
 
+/* Writes n datasets in one call and notes what moved of each. Negative if it failed. */
 static herr_t dataset_write(size_t n, void *v[], hid_t type[], hid_t mem[], hid_t space[], hid_t dxpl,
                             const void *buf[], void **req)
 {
@@ -122,6 +126,7 @@ static herr_t dataset_write(size_t n, void *v[], hid_t type[], hid_t mem[], hid_
 	return r;
 }
 
+/* Handed to the connector under ours; nothing is noted. A request in *req becomes one of ours. */
 static herr_t dataset_get(void *obj, H5VL_dataset_get_args_t *args, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
@@ -130,6 +135,7 @@ static herr_t dataset_get(void *obj, H5VL_dataset_get_args_t *args, hid_t dxpl, 
 	return r;
 }
 
+/* A change of the extent and a flush are noted, all else is handed on. */
 static herr_t dataset_specific(void *obj, H5VL_dataset_specific_args_t *args, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
@@ -165,6 +171,7 @@ static herr_t dataset_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl
 	return r;
 }
 
+/* The wrapper is freed if the library closed it. */
 static herr_t dataset_close(void *obj, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
@@ -196,6 +203,7 @@ static void *wrap_attribute(void *under, struct vol *at, const H5VL_loc_params_t
 	return a;
 }
 
+/* Notes that it was made. NULL if it failed. */
 static void *attr_create(void *obj, const H5VL_loc_params_t *where, const char *name, hid_t type, hid_t space,
                          hid_t make, hid_t access, hid_t dxpl, void **req)
 {
@@ -206,6 +214,7 @@ static void *attr_create(void *obj, const H5VL_loc_params_t *where, const char *
 	    name, H5_CREATE, t, dxpl, req);
 }
 
+/* Notes that it was opened. NULL if it failed. */
 static void *attr_open(void *obj, const H5VL_loc_params_t *where, const char *name, hid_t access, hid_t dxpl,
                        void **req)
 {
@@ -215,6 +224,7 @@ static void *attr_open(void *obj, const H5VL_loc_params_t *where, const char *na
 	                      H5_OPEN, t, dxpl, req);
 }
 
+/* Notes the begin of a read or write at *ret_t. NULL where it is not wanted, or no attribute. */
 static struct h5_obj *attr_begin(struct vol *v, bool write, hid_t dxpl, int64_t *ret_t)
 {
 	struct h5_obj *o = vol_sees(H5_ATTRIBUTE) ? vol_obj(v, dxpl) : NULL;
@@ -226,6 +236,7 @@ static struct h5_obj *attr_begin(struct vol *v, bool write, hid_t dxpl, int64_t 
 	return o;
 }
 
+/* Ends what attr_begin began, or, with a request, when that is over. */
 static void attr_end(struct h5_obj *o, bool write, bool ok, int64_t t, struct vol *req)
 {
 	struct vol_later *l = o && req && ok ? malloc(sizeof(*l) + sizeof(l->of[0])) : NULL;
@@ -238,6 +249,7 @@ static void attr_end(struct h5_obj *o, bool write, bool ok, int64_t t, struct vo
 		h5_end(o, write, ok, o->size * o->elements, t, h5_now());
 }
 
+/* Notes what moved. Negative if it failed. */
 static herr_t attr_read(void *obj, hid_t type, void *buf, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
@@ -248,6 +260,7 @@ static herr_t attr_read(void *obj, hid_t type, void *buf, hid_t dxpl, void **req
 	return r;
 }
 
+/* Notes what moved. Negative if it failed. */
 static herr_t attr_write(void *obj, hid_t type, const void *buf, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
@@ -258,6 +271,7 @@ static herr_t attr_write(void *obj, hid_t type, const void *buf, hid_t dxpl, voi
 	return r;
 }
 
+/* Handed to the connector under ours; nothing is noted. A request in *req becomes one of ours. */
 static herr_t attr_get(void *obj, H5VL_attr_get_args_t *args, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
@@ -287,6 +301,7 @@ static herr_t attr_specific(void *obj, const H5VL_loc_params_t *where, H5VL_attr
 	return r;
 }
 
+/* Handed to the connector under ours; nothing is noted. A request in *req becomes one of ours. */
 static herr_t attr_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
@@ -295,6 +310,7 @@ static herr_t attr_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, v
 	return r;
 }
 
+/* The wrapper is freed if the library closed it. */
 static herr_t attr_close(void *obj, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+/* Says "the object itself" to the library. */
 static H5VL_loc_params_t self_of(const struct vol *v)
 {
 	return (H5VL_loc_params_t){.obj_type = v->type, .type = H5VL_OBJECT_BY_SELF};
@@ -95,6 +96,7 @@ static struct h5_obj *resolve_vol_object(const struct vol *v, bool made, hid_t d
 	return o;
 }
 
+/* Sets v->o, NULL where it cannot be told, as of the epoch. Asks the library without observing that. */
 static void find_vol_object(struct vol *v, bool made, uint64_t epoch, hid_t dxpl)
 {
 	struct h5_quiet q;
@@ -297,6 +299,7 @@ static const char *lies_elsewhere(const struct vol *v, hid_t dxpl)
 	           : NULL;
 }
 
+/* Asks for the shape, once. Data in other files is a gap. */
 void vol_shape(struct vol *v, struct h5_obj *o, hid_t dxpl)
 {
 	hsize_t dims[H5_RANK_MAX], most[H5_RANK_MAX];
@@ -347,6 +350,7 @@ void vol_followed(struct vol *at, const H5VL_loc_params_t *where, const char *na
 		h5_followed(vol_obj(v, dxpl), vol_obj(at, dxpl), name);
 }
 
+/* t: when the call began; made: it was created. */
 void vol_file_opened(struct vol *v, const char *name, bool made, int64_t t, hid_t dxpl)
 {
 	unsigned long fileno;

@@ -16,6 +16,7 @@ static void *given(void *under, struct vol *at, H5I_type_t type, enum h5_few_op 
 	return v;
 }
 
+/* ns; 0 where nothing is to be noted. */
 static int64_t begin_object_call(bool notes)
 {
 	return notes ? h5_now() : 0;
@@ -39,6 +40,7 @@ static void *file_create(const char *name, unsigned flags, hid_t make, hid_t acc
 	return v;
 }
 
+/* Opens the file with the connector underneath and notes it. NULL if it failed. */
 static void *file_open(const char *name, unsigned flags, hid_t access, hid_t dxpl, void **req)
 {
 	hid_t id, list = vol_access(access, &id);
@@ -71,6 +73,7 @@ static void lead_through(hid_t access, const struct vol *v)
 	h5_unhush(vol_lib, &q);
 }
 
+/* A list of access properties is made to lead through this connector again. */
 static herr_t get_file(void *obj, H5VL_file_get_args_t *args, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
@@ -126,6 +129,7 @@ static herr_t file_specific(void *obj, H5VL_file_specific_args_t *args, hid_t dx
 	return r;
 }
 
+/* The wrapper is freed if the library closed it; the file is noted as closed. */
 static herr_t file_close(void *obj, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
@@ -142,6 +146,7 @@ static herr_t file_close(void *obj, hid_t dxpl, void **req)
 
 /* ---- groups ---- */
 
+/* Notes that it was made. NULL if it failed. */
 static void *group_create(void *obj, const H5VL_loc_params_t *where, const char *name, hid_t link, hid_t make,
                           hid_t access, hid_t dxpl, void **req)
 {
@@ -151,6 +156,7 @@ static void *group_create(void *obj, const H5VL_loc_params_t *where, const char 
 	             H5I_GROUP, H5_CREATE, t, dxpl, req);
 }
 
+/* Notes that it was opened, and by which path. NULL if it failed. */
 static void *group_open(void *obj, const H5VL_loc_params_t *where, const char *name, hid_t access, hid_t dxpl,
                         void **req)
 {
@@ -163,6 +169,7 @@ static void *group_open(void *obj, const H5VL_loc_params_t *where, const char *n
 	return g;
 }
 
+/* Mounts a file's object underneath; notes a flush. */
 static herr_t group_specific(void *obj, H5VL_group_specific_args_t *args, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
@@ -183,6 +190,7 @@ static herr_t group_specific(void *obj, H5VL_group_specific_args_t *args, hid_t 
 
 /* ---- committed datatypes ---- */
 
+/* Notes that it was made. NULL if it failed. */
 static void *datatype_commit(void *obj, const H5VL_loc_params_t *where, const char *name, hid_t type, hid_t link,
                              hid_t make, hid_t access, hid_t dxpl, void **req)
 {
@@ -192,6 +200,7 @@ static void *datatype_commit(void *obj, const H5VL_loc_params_t *where, const ch
 	             v, H5I_DATATYPE, H5_CREATE, t, dxpl, req);
 }
 
+/* Notes that it was opened, and by which path. NULL if it failed. */
 static void *datatype_open(void *obj, const H5VL_loc_params_t *where, const char *name, hid_t access, hid_t dxpl,
                            void **req)
 {
@@ -204,6 +213,7 @@ static void *datatype_open(void *obj, const H5VL_loc_params_t *where, const char
 	return type;
 }
 
+/* A flush is noted, all else is handed on. */
 static herr_t datatype_specific(void *obj, H5VL_datatype_specific_args_t *args, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
@@ -268,6 +278,7 @@ static void *object_open(void *obj, const H5VL_loc_params_t *where, H5I_type_t *
 	return o;
 }
 
+/* Copies, and notes what was copied; a copy that cannot be told fully is noted as a gap. Negative if it failed. */
 static herr_t object_copy(void *a, const H5VL_loc_params_t *where_a, const char *from, void *b,
                           const H5VL_loc_params_t *where_b, const char *to, hid_t copy, hid_t link, hid_t dxpl,
                           void **req)
@@ -292,6 +303,7 @@ static herr_t object_copy(void *a, const H5VL_loc_params_t *where_a, const char 
 	return r;
 }
 
+/* Handed to the connector under ours; nothing is noted. A request in *req becomes one of ours. */
 static herr_t object_get(void *obj, const H5VL_loc_params_t *where, H5VL_object_get_args_t *args, hid_t dxpl,
                          void **req)
 {
@@ -301,6 +313,7 @@ static herr_t object_get(void *obj, const H5VL_loc_params_t *where, H5VL_object_
 	return r;
 }
 
+/* Notes a flush. A refresh may close and reopen the object, so that its identifier is kept before. */
 static herr_t object_specific(void *obj, const H5VL_loc_params_t *where, H5VL_object_specific_args_t *args, hid_t dxpl,
                               void **req)
 {
@@ -317,6 +330,7 @@ static herr_t object_specific(void *obj, const H5VL_loc_params_t *where, H5VL_ob
 	return r;
 }
 
+/* Handed to the connector under ours; nothing is noted. A request in *req becomes one of ours. */
 static herr_t object_optional(void *obj, const H5VL_loc_params_t *where, H5VL_optional_args_t *args, hid_t dxpl,
                               void **req)
 {
@@ -328,6 +342,7 @@ static herr_t object_optional(void *obj, const H5VL_loc_params_t *where, H5VL_op
 
 /* ---- links ---- */
 
+/* NULL where the place is not told by a name. */
 static const char *location_name(const H5VL_loc_params_t *where)
 {
 	return where && where->type == H5VL_OBJECT_BY_NAME ? where->loc_data.loc_by_name.name : NULL;
@@ -341,6 +356,7 @@ static void linked_out(struct vol *v, const char *name, const char *says, size_t
 		h5_linked_out(vol_obj(v, dxpl), name, TERM_nameop_link, NULL, says + 1, end + 1);
 }
 
+/* Makes the link and notes the new name, and where a soft or external one leads to. Negative if it failed. */
 static herr_t link_create(H5VL_link_create_args_t *args, void *obj, const H5VL_loc_params_t *where, hid_t link,
                           hid_t access, hid_t dxpl, void **req)
 {
@@ -407,6 +423,7 @@ static herr_t link_move(void *a, const H5VL_loc_params_t *from, void *b, const H
 	return link_moves(true, a, from, b, to, link, access, dxpl, req);
 }
 
+/* Handed to the connector under ours; nothing is noted. A request in *req becomes one of ours. */
 static herr_t link_get(void *obj, const H5VL_loc_params_t *where, H5VL_link_get_args_t *args, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
@@ -447,6 +464,7 @@ static herr_t link_specific(void *obj, const H5VL_loc_params_t *where, H5VL_link
 	return r;
 }
 
+/* Handed to the connector under ours; nothing is noted. A request in *req becomes one of ours. */
 static herr_t link_optional(void *obj, const H5VL_loc_params_t *where, H5VL_optional_args_t *args, hid_t dxpl,
                             void **req)
 {

@@ -58,6 +58,7 @@ static struct going *going_new(size_t env)
 	return g;
 }
 
+/* Unmaps g itself: it lies in a mapping of its own. */
 static void going_free(struct going *g)
 {
 	if (left_behind == g)
@@ -230,6 +231,7 @@ static const char *search_executable(const char *file, char *ret, size_t n)
 
 /* ---- the environment ---- */
 
+/* Without the C library, which may not be ready. */
 static bool begins_with_text(const char *s, const char *head)
 {
 	while (*head)
@@ -399,6 +401,7 @@ static bool is_vector(char *const *v)
 	return true;
 }
 
+/* Whether s can be read as a text; false also while this process has no record. */
 static bool is_text(const char *s)
 {
 	char byte;
@@ -429,6 +432,8 @@ static void emit_exec_arguments(char *const *argv)
 	}
 }
 
+/* Looks at the program before the exec: whether it can be preloaded (g->fit), and whether it goes on without the
+ * library (g->alone). */
 static void going_look(struct going *g, int dirfd, const char *path, int flags)
 {
 	bool privileged;
@@ -440,6 +445,8 @@ static void going_look(struct going *g, int dirfd, const char *path, int flags)
 		words_add_path(&g->path, dirfd, path);
 }
 
+/* Tells of an exec or spawn. The arguments go with it only where the new program will not tell them itself. pid: of
+ * SPAWN. */
 static void emit_going(const struct going *g, enum safe_kind kind, pid_t pid, char *const *argv, uint64_t proved)
 {
 	struct safe_out o;
@@ -525,6 +532,7 @@ REAL_OF(execvpe);
 REAL_OF(fexecve);
 REAL_OF(execveat);
 
+/* As the C library's; tells of the exec before it. */
 EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 {
 	if (!is_text(path))
@@ -532,6 +540,7 @@ EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 	EXECS(AT_FDCWD, path, 0, argv, envp, REAL(execve)(path, argv, env));
 }
 
+/* As the C library's; tells of the exec before it. */
 EXPORT int execv(const char *path, char *const argv[])
 {
 	if (!is_text(path))
@@ -539,6 +548,7 @@ EXPORT int execv(const char *path, char *const argv[])
 	EXECS(AT_FDCWD, path, 0, argv, environ, REAL(execve)(path, argv, env));
 }
 
+/* As the C library's, PATH included; tells of the exec before it. */
 EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
 	if (!is_text(file))
@@ -546,16 +556,19 @@ EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 	EXECS(AT_FDCWD, search_executable(file, g->found, sizeof(g->found)), 0, argv, envp, REAL(execvpe)(file, argv, env));
 }
 
+/* As the C library's, PATH included; tells of the exec before it. */
 EXPORT int execvp(const char *file, char *const argv[])
 {
 	return execvpe(file, argv, environ);
 }
 
+/* As the C library's; tells of the exec before it. */
 EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
 	EXECS(fd, "", AT_EMPTY_PATH, argv, envp, REAL(fexecve)(fd, argv, env));
 }
 
+/* As the C library's; tells of the exec before it. */
 EXPORT int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
 	if (!is_text(path))

@@ -92,6 +92,7 @@ typedef int message_flags;
 typedef unsigned message_flags;
 #endif
 REAL_OF(recvmmsg);
+/* As the C library's; counts what was received. */
 EXPORT int recvmmsg(int fd, struct mmsghdr *v, unsigned n, message_flags flags, struct timespec *t)
 {
 	bool on = safe_on();
@@ -103,6 +104,7 @@ EXPORT int recvmmsg(int fd, struct mmsghdr *v, unsigned n, message_flags flags, 
 }
 
 REAL_OF(sendmmsg);
+/* As the C library's; counts what was sent. */
 EXPORT int sendmmsg(int fd, struct mmsghdr *v, unsigned n, message_flags flags)
 {
 	bool on = safe_on();
@@ -136,6 +138,7 @@ COPIES(copy_file_range, copy, true, in, out, (int in, off64_t *a, int out, off64
        (in, a, out, b, n, flags))
 
 REAL_OF(vmsplice);
+/* As the C library's; counts the bytes as read or written by how fd is open. */
 EXPORT ssize_t vmsplice(int fd, const struct iovec *v, size_t n, unsigned flags)
 {
 	bool on = safe_on();
@@ -146,6 +149,7 @@ EXPORT ssize_t vmsplice(int fd, const struct iovec *v, size_t n, unsigned flags)
 	return r;
 }
 
+/* length 0: up to the end of the file. r: what the call gave; negative: it failed. */
 static void count_clone(int from, int to, uint64_t length, int64_t t0, int r)
 {
 	struct safe_stat st;
@@ -209,6 +213,7 @@ static void note_mapping(int fd, size_t length, int prot, int flags, int64_t t0)
 }
 
 REAL_OF(mmap);
+/* As the C library's; a file that is mapped counts as read or written. It may be called before all else is ready. */
 EXPORT void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t off)
 {
 	if ((flags & MAP_ANONYMOUS) || !safe_on())
@@ -222,6 +227,7 @@ EXPORT void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t off)
 }
 
 REAL_OF(mmap64);
+/* As the C library's; a file that is mapped counts as read or written. It may be called before all else is ready. */
 EXPORT void *mmap64(void *at, size_t n, int prot, int flags, int fd, off64_t off)
 {
 	if ((flags & MAP_ANONYMOUS) || !safe_on())
@@ -251,6 +257,7 @@ EXPORT void *shmat(int id, const void *at, int flags)
 
 /* ---- what changes a file without moving bytes; what moves bytes where this library does not stand ---- */
 
+/* Tells that the file behind fd was changed other than by a write. Nothing if the call failed. Keeps errno. */
 static void note_alteration(int fd, int r)
 {
 	int keep = errno;
@@ -300,6 +307,7 @@ TOUCHES(aio_write64, (struct aiocb64 * a), (a), a->aio_fildes)
 
 /* Nothing of it stays in a buffer. */
 REAL_OF(vdprintf);
+/* As the C library's; counts what was written. */
 EXPORT int vdprintf(int fd, const char *restrict format, va_list ap)
 {
 	bool on = safe_on();
@@ -310,6 +318,7 @@ EXPORT int vdprintf(int fd, const char *restrict format, va_list ap)
 	return r;
 }
 
+/* As the C library's; counts what was written. */
 EXPORT int dprintf(int fd, const char *restrict format, ...)
 {
 	va_list ap;

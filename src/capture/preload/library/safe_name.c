@@ -49,6 +49,7 @@ static bool naming_begin(struct naming *n, enum safe_name what, int d1, const ch
 	return there;
 }
 
+/* Tells of the new name after the call. Keeps errno. */
 static void naming_end(struct naming *n, int dirfd, const char *path)
 {
 	int keep = errno;
@@ -61,6 +62,7 @@ static void naming_end(struct naming *n, int dirfd, const char *path)
 	errno = keep;
 }
 
+/* Keeps errno. */
 static void naming_free(struct naming *n)
 {
 	int keep = errno;

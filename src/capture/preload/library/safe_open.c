@@ -134,6 +134,7 @@ static void after_open(int dirfd, const char *path, int flags, int fd, const str
 /* ---- copies and ends ---- */
 
 REAL_OF(close);
+/* As the C library's; tells that fd is closed before it is. */
 EXPORT int close(int fd)
 {
 	if (safe_on()) {
@@ -145,6 +146,7 @@ EXPORT int close(int fd)
 }
 
 REAL_OF(dup);
+/* As the C library's; notes the copy. */
 EXPORT int dup(int from)
 {
 	int fd = REAL(dup)(from);
@@ -153,6 +155,7 @@ EXPORT int dup(int from)
 	return fd;
 }
 
+/* Notes that fd is a copy of from; negative: the call failed. Keeps errno. */
 static void note_duplicate(int from, int fd)
 {
 	int keep = errno;
@@ -178,6 +181,7 @@ EXPORT int dup2(int from, int to)
 }
 
 REAL_OF(dup3);
+/* As the C library's; what `to` was is noted as closed before. */
 EXPORT int dup3(int from, int to, int flags)
 {
 	bool on = from != to && safe_on();
@@ -210,6 +214,7 @@ CONTROLS(fcntl)
 CONTROLS(fcntl64)
 
 REAL_OF(close_range);
+/* As the C library's; notes what it closes. */
 EXPORT int close_range(unsigned from, unsigned to, int flags)
 {
 	enum { CLOEXEC = 4 }; /* only marks them */
@@ -222,6 +227,7 @@ EXPORT int close_range(unsigned from, unsigned to, int flags)
 }
 
 REAL_OF(closefrom);
+/* As the C library's; notes what it closes. */
 EXPORT void closefrom(int from)
 {
 	if (safe_on()) {
@@ -248,6 +254,7 @@ static int parse_open_mode(const char *mode)
 	                      : (both ? O_RDWR : O_RDONLY);
 }
 
+/* n may be negative: streams that closed. */
 static void count_streams(int n)
 {
 	__atomic_add_fetch(&safe_self->streams, (uint32_t)n, __ATOMIC_RELAXED);
@@ -280,6 +287,7 @@ struct closing {
 	int fd, look;
 };
 
+/* Before fclose: takes fd out of the table, and keeps a copy of the descriptor if the file may have been written. */
 static void stream_closes(FILE *f, struct closing *c)
 {
 	int keep = errno;
@@ -290,6 +298,7 @@ static void stream_closes(FILE *f, struct closing *c)
 	errno = keep;
 }
 
+/* After fclose: tells the end as it is now, and closes the copy. */
 static void stream_closed(const struct closing *c)
 {
 	int keep = errno;
@@ -350,6 +359,7 @@ static void has_stream(FILE *f)
 }
 
 REAL_OF(fdopen);
+/* As the C library's; counts the stream. */
 EXPORT FILE *fdopen(int fd, const char *mode)
 {
 	FILE *f = REAL(fdopen)(fd, mode);
@@ -358,6 +368,7 @@ EXPORT FILE *fdopen(int fd, const char *mode)
 }
 
 REAL_OF(popen);
+/* As the C library's; counts the stream. */
 EXPORT FILE *popen(const char *command, const char *mode)
 {
 	FILE *f = REAL(popen)(command, mode);
@@ -476,6 +487,7 @@ EXPORT int accept4(int fd, __SOCKADDR_ARG addr, socklen_t *restrict n, int flags
 
 /* Which two ends belong together, no one can tell when both are closed. */
 REAL_OF(socketpair);
+/* Tells which two ends belong together, by their inodes. */
 EXPORT int socketpair(int domain, int type, int protocol, int fds[2])
 {
 	int r = REAL(socketpair)(domain, type, protocol, fds);
@@ -492,6 +504,7 @@ EXPORT int socketpair(int domain, int type, int protocol, int fds[2])
 
 /* ---- syscall(2): the calls that have no function of their own in older C libraries ---- */
 
+/* Tells something of this process that has no more than a kind. */
 static void emit_note(enum safe_note what)
 {
 	struct safe_out o;

@@ -35,6 +35,7 @@ bool safe_peek(const void *from, void *to, size_t n)
 	return got == (long)n;
 }
 
+/* CLOCK_BOOTTIME, ns. */
 int64_t safe_now(void)
 {
 	struct timespec ts;
@@ -96,6 +97,7 @@ void safe_let_go(void)
 	safe_gone = true;
 }
 
+/* Takes the region back; false: that cannot be. */
 bool safe_regain(void)
 {
 	size_t size;
@@ -109,11 +111,13 @@ bool safe_same_user(void)
 	return raw3(SYS_getresuid, (long)&r, (long)&e, (long)&s) == 0 && r == user && e == user && s == user;
 }
 
+/* i is not checked. */
 static struct safe_chunk *ring_chunk(uint32_t i)
 {
 	return (struct safe_chunk *)((unsigned char *)region + SAFE_PAGE) + i;
 }
 
+/* Wakes the reader, which may sleep on it. */
 static void ring_bell(void)
 {
 	__atomic_add_fetch(&region->bell, 1, __ATOMIC_RELEASE);
@@ -200,6 +204,7 @@ void safe_begin(struct safe_out *o, enum safe_kind kind)
 	o->nmore = 0;
 }
 
+/* At most two texts; NULL is "". text must live until the entry is written. */
 void safe_string(struct safe_out *o, const char *text)
 {
 	if (o->e.nstr >= 2)
@@ -209,6 +214,7 @@ void safe_string(struct safe_out *o, const char *text)
 	o->e.nstr++;
 }
 
+/* Gives the end. p must have room. */
 static unsigned char *append_bytes(unsigned char *p, const void *from, size_t n)
 {
 	memcpy(p, from, n);

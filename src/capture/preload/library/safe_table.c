@@ -48,6 +48,7 @@ struct entry *entry_at(int fd, bool make)
 	return page ? &page[(unsigned)fd % FIRST] : NULL;
 }
 
+/* Whether it is of a descriptor that is open now. e may be NULL. */
 bool entry_live(const struct entry *e)
 {
 	return e && e->oid && e->epoch == safe_self->epoch;
@@ -55,6 +56,7 @@ bool entry_live(const struct entry *e)
 
 /* ---- what a file is ---- */
 
+/* Times in ns. Without a time of birth SAFE_HAS_BTIME is not set. */
 static void stat_of(const struct statx *sx, struct safe_stat *ret)
 {
 	*ret = (struct safe_stat){.ino = sx->stx_ino,
@@ -85,11 +87,13 @@ bool stat_path(int dirfd, const char *path, int flags, struct safe_stat *ret)
 	return true;
 }
 
+/* The one place that a file may have; another file may be in it. */
 static struct recent *recent_of(const struct safe_stat *st)
 {
 	return &recents[(st->ino * 0x9e3779b97f4a7c15u >> 58) % RECENT];
 }
 
+/* Whether the place holds this very file and it was told. */
 static bool is_recent(const struct recent *r, const struct safe_stat *st)
 {
 	return r->said && r->ino == st->ino && r->btime == st->btime && r->major == st->major && r->minor == st->minor;
@@ -131,6 +135,7 @@ void *raw_map(size_t n)
 	return at < 0 && at > -4096 ? NULL : (void *)at;
 }
 
+/* Ends with words_end. */
 void words_begin(struct words *w)
 {
 	w->p = w->small;
@@ -139,6 +144,7 @@ void words_begin(struct words *w)
 	w->small[0] = '\0';
 }
 
+/* Gives the memory back; w is empty, and can be filled again. */
 void words_end(struct words *w)
 {
 	if (w->p != w->small)
@@ -158,6 +164,7 @@ static bool words_grow(struct words *w)
 	return true;
 }
 
+/* Appends n bytes and a NUL. Nothing of it where there is no room. */
 static void words_append(struct words *w, const char *from, size_t n)
 {
 	if (w->n + n + 1 > w->room && (!words_grow(w) || w->n + n + 1 > w->room))
@@ -180,6 +187,7 @@ void words_of_fd(struct words *w, int fd)
 	}
 }
 
+/* Appends the absolute path of what a path leads to; nothing if that is not there. */
 void words_real(struct words *w, int dirfd, const char *path)
 {
 	long fd = raw6(SYS_openat, dirfd, (long)path, O_PATH | O_CLOEXEC, 0, 0, 0);
@@ -210,6 +218,7 @@ static void words_given(struct words *w, int dirfd, const char *path)
 	words_append(w, path, end);
 }
 
+/* Appends the absolute path of a name that need not exist. Nothing where the path cannot be read. */
 void words_add_path(struct words *w, int dirfd, const char *path)
 {
 	/* The directory is opened for the moment, so that the kernel says its whole name. */
@@ -282,6 +291,7 @@ uint32_t entry_put(int fd, uint32_t flags)
 	return oid;
 }
 
+/* Files, pipes, sockets and terminals; of folders and devices no accesses are told. */
 static bool is_recorded_kind(const struct safe_stat *st)
 {
 	unsigned maj = st->rmajor;
@@ -332,6 +342,7 @@ struct entry *entry_learn(int fd)
 	return NULL;
 }
 
+/* `to` is a copy of `from`. */
 void entry_dup(int from, int to)
 {
 	if (safe_vforked || safe_self->born || from == to)
@@ -354,6 +365,7 @@ void entry_dup(int from, int to)
 	safe_emit(&o);
 }
 
+/* Tells what was counted; nothing where no call was. */
 static void emit_io_row(uint32_t oid, const struct safe_row *row)
 {
 	struct safe_out o;
@@ -366,6 +378,7 @@ static void emit_io_row(uint32_t oid, const struct safe_row *row)
 	safe_emit(&o);
 }
 
+/* False: fd has none, somebody else took it, or it is of a kind that is not recorded. *ret: a copy of it. */
 bool entry_take(int fd, struct entry *ret)
 {
 	struct entry *e = entry_at(fd, false);
@@ -377,6 +390,7 @@ bool entry_take(int fd, struct entry *ret)
 	       !(ret->flags & ENTRY_OTHER);
 }
 
+/* Tells what was counted, and the file's state by the descriptor look; -1: none. */
 void entry_emit_close(const struct entry *e, int fd, int look, enum safe_close how)
 {
 	struct safe_handle *h = e->handle;
@@ -426,6 +440,7 @@ void entry_snapshots(bool ending, int pending)
 	}
 }
 
+/* Both bounds are among them. */
 void entry_close_range(unsigned from, unsigned to)
 {
 	if (safe_vforked)

@@ -25,6 +25,7 @@ struct jobserver jobserver_find(const struct buf *env)
 	return j;
 }
 
+/* The caller releases it. */
 struct jobserver jobserver_copy(const struct jobserver *j)
 {
 	struct jobserver copy = *j;
@@ -32,6 +33,7 @@ struct jobserver jobserver_copy(const struct jobserver *j)
 	return copy;
 }
 
+/* j is JOBSERVER_NONE then. */
 void jobserver_release(struct jobserver *j)
 {
 	free(j->fifo);

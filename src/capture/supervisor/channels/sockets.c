@@ -110,6 +110,7 @@ void socket_bound(struct sup *s, struct proc *p, int fd, int64_t time)
 		socket_use(s, p, p->pid, fd, &u, (ssize_t)n, TERM_api_bind, time);
 }
 
+/* IPv4's 127.*, IPv6's ::1, and the first written as the second. */
 static bool is_loopback(const union address *u)
 {
 	if (u->sa.sa_family == AF_INET)
@@ -118,6 +119,7 @@ static bool is_loopback(const union address *u)
 	       (IN6_IS_ADDR_V4MAPPED(&u->in6.sin6_addr) && u->in6.sin6_addr.s6_addr[12] == 127);
 }
 
+/* Both must be of the same family. Ports are not compared. */
 static bool is_same_host(const union address *a, const union address *b)
 {
 	return a->sa.sa_family == AF_INET ? a->in.sin_addr.s_addr == b->in.sin_addr.s_addr

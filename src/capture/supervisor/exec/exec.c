@@ -115,6 +115,7 @@ static struct file *program_at_path(struct sup *s, struct where *w)
 	return where_statx(w, true, &st) < 0 ? NULL : program_at(s, w, &st, &h);
 }
 
+/* The program that was to be run does not exist: notes that it was asked for. */
 static void emit_absent_program(struct sup *s, struct proc *p, struct where *w)
 {
 	char *name = w->given[0] == '/' && !w->foreign ? strdup(w->given) : where_name(w);
@@ -124,6 +125,7 @@ static void emit_absent_program(struct sup *s, struct proc *p, struct where *w)
 	free(name);
 }
 
+/* NULL is no error. Its files are not held any more. */
 void exec_pending_free(struct exec_pending *e)
 {
 	if (!e)
@@ -184,6 +186,7 @@ static bool is_redirected(const struct proc *p, const struct file *f)
 	return false;
 }
 
+/* A stop at exec: remembers what is about to run, which exec_settle decides. */
 void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_stop)
 {
 	struct where w;

@@ -15,6 +15,7 @@ struct vector {
 	bool cut;
 };
 
+/* Bytes of a pointer in a 32-bit (compat) or 64-bit program. */
 static size_t pointer_width(bool compat)
 {
 	return compat ? 4 : 8;

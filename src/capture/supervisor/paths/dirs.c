@@ -31,6 +31,7 @@ void dirs_forget(void)
 	__atomic_add_fetch(&turns, 1, __ATOMIC_ACQ_REL);
 }
 
+/* CLOCK_MONOTONIC_COARSE, ns: some milliseconds exact. */
 static int64_t dirs_clock_ns(void)
 {
 	struct timespec ts;
@@ -88,6 +89,7 @@ void dirs_turn_begin(void)
 	held = room;
 }
 
+/* Closes and frees what it holds; it is empty then. */
 static void let_go(struct dir_held *h)
 {
 	if (h->fd >= 0)
@@ -97,6 +99,7 @@ static void let_go(struct dir_held *h)
 	*h = (struct dir_held){.fd = -1};
 }
 
+/* Lets go of what the turn holds. */
 void dirs_turn_end(void)
 {
 	for (size_t i = 0; held && i < HELD; i++)
@@ -104,7 +107,8 @@ void dirs_turn_end(void)
 	held = NULL;
 }
 
-/* Not one that is reached through a process, which means another to it than to us. */
+/* Not one that is reached through a process, which means another to it than to us. The caller closes it; -1: there is
+ * none. */
 static int open_dir(const char *path)
 {
 	struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS};
@@ -117,6 +121,8 @@ static int open_dir(const char *path)
 	return fd;
 }
 
+/* The folder of an absolute path: a descriptor that is valid until the turn ends; -1: it is not held. *ret may be set
+ * then, too. */
 int dirs_in_turn(const char *path, struct dir_held **ret)
 {
 	const char *base = strrchr(path, '/');

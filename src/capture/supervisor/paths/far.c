@@ -31,6 +31,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t done; /* of any; by the monotonic clock */
 static bool prepared;
 
+/* Closes its folder, too. */
 static void question_free(struct question *q)
 {
 	if (q->dirfd >= 0)

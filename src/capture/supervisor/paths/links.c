@@ -28,11 +28,13 @@ static _Thread_local struct dir {
 } plain_dirs[DIRS];
 static unsigned turns = 1; /* of all threads */
 
+/* Which turn it is: what was remembered in another one is void. */
 static unsigned turn_now(void)
 {
 	return __atomic_load_n(&turns, __ATOMIC_ACQUIRE);
 }
 
+/* Names may have changed: what is remembered of paths is void. */
 void links_forget_paths(void)
 {
 	__atomic_add_fetch(&turns, 1, __ATOMIC_ACQ_REL);

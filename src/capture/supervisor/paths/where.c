@@ -46,6 +46,7 @@ ssize_t remote_readv(pid_t tid, const struct iovec *here, const struct iovec *th
 	return errno == EPERM || errno == ENOSYS ? read_mem(tid, here, there, n) : -errno;
 }
 
+/* Bytes read, maybe fewer than n; -errno. */
 ssize_t remote_read(pid_t tid, uint64_t addr, void *ret, size_t n)
 {
 	struct iovec here = {ret, n}, there = {(void *)(uintptr_t)addr, n};
@@ -90,11 +91,13 @@ void where_looks_own(void)
 	own_looks = calloc(1, sizeof(*own_looks));
 }
 
+/* What this thread looks at is what where_looking tells from now on. */
 void where_looks_shown(void)
 {
 	__atomic_store_n(&shown, own_looks ? own_looks : &first_looks, __ATOMIC_RELEASE);
 }
 
+/* Longer paths are cut; "": nothing. */
 void where_looks(const char *path)
 {
 	struct looks *l = own_looks ? own_looks : &first_looks;
@@ -108,6 +111,7 @@ void where_looks(const char *path)
 	__atomic_fetch_add(&l->turn, 1, __ATOMIC_RELEASE);
 }
 
+/* "" where nothing is looked at, or it changes just now. */
 void where_looking(char ret[LOOKS_AT])
 {
 	uint64_t words[LOOKS_WORDS];
@@ -123,6 +127,7 @@ void where_looking(char ret[LOOKS_AT])
 
 /* ---- paths ---- */
 
+/* Nothing is held then: what w held before is not given back. */
 static void where_clear(struct where *w, pid_t tid, int atfd)
 {
 	w->dirfd = AT_FDCWD;
@@ -289,6 +294,7 @@ bool where_is_ours(const struct where *w)
 	return w->given[1] == '.' && !strncmp(w->given, "/.stemma/", 9);
 }
 
+/* It may be released twice. */
 void where_release(struct where *w)
 {
 	if (w->hold >= 0)
@@ -316,6 +322,7 @@ void where_hold(struct where *w, bool follow, const struct statx *st, int amode)
 	w->object = fd;
 }
 
+/* Of what was looked up. 0, -errno. */
 int where_statx(const struct where *w, bool follow, struct statx *st)
 {
 	int flags = follow ? 0 : AT_SYMLINK_NOFOLLOW;

@@ -91,6 +91,7 @@ static const uint8_t effects[] = {
 
 enum { CALL_FIXED_FILE = 1 }; /* IOSQE_FIXED_FILE: fd is a number in the ring's own table */
 
+/* EFFECT_UNSEEN for operations that are not known. */
 static enum effect effect_of(const struct ring_call *c)
 {
 	return c->opcode < sizeof(effects) ? (enum effect)effects[c->opcode] : EFFECT_UNSEEN;
@@ -102,6 +103,7 @@ bool ring_call_names(const struct ring_call *c)
 	return e >= EFFECT_RENAME && e <= EFFECT_LINK;
 }
 
+/* The flags are read from the process while others may work; nothing if they cannot be, or it ended meanwhile. */
 static void handle_open2(struct sup *s, struct proc *p, const struct trap *t, const struct ring_call *c)
 {
 	struct open_how how = {0};
@@ -112,6 +114,7 @@ static void handle_open2(struct sup *s, struct proc *p, const struct trap *t, co
 		calls_handle_open(s, p, t, c->fd, c->addr, (unsigned)how.flags, how.resolve);
 }
 
+/* By a descriptor of the ring's own it is not known which file: that is a gap. */
 static void handle_cut(struct sup *s, struct proc *p, const struct trap *t, const struct ring_call *c)
 {
 	struct trap cut = *t;

@@ -15,11 +15,13 @@ enum { SQ_MOST = 32768, CQ_MOST = 2 * SQ_MOST, ARRAY_MOST = 1 << 23 };
 #define CALLS_AT 0x10000000
 #define PAGE_LEAST 4096u
 
+/* A power of two from 1 to most. */
 static bool is_power(uint32_t n, uint32_t most)
 {
 	return n && !(n & (n - 1)) && n <= most;
 }
 
+/* Whether a kernel's offset into the ring's map is sane: aligned, and not too large. */
 static bool is_place(uint32_t at)
 {
 	return !(at & 3) && at < ARRAY_MOST;
@@ -76,6 +78,7 @@ static const char *map_whole(int fd, off_t at, size_t n)
 	return NULL;
 }
 
+/* Of this process's descriptors. False also where it cannot be asked. */
 static bool is_ring(int fd)
 {
 	static const char is[] = "anon_inode:[io_uring]";
@@ -84,12 +87,13 @@ static bool is_ring(int fd)
 	return readlink(name, link, sizeof(link)) == sizeof(is) - 1 && !memcmp(link, is, sizeof(is) - 1);
 }
 
+/* The other side writes it: it may be anything. at: as is_place allows. */
 static uint32_t counter_at(const char *map, uint32_t at)
 {
 	return __atomic_load_n((const uint32_t *)(const void *)(map + at), __ATOMIC_ACQUIRE);
 }
 
-/* 0 or -ENOMEM. */
+/* 0 or -ENOMEM. Copies those that wait in the ring, `most` at most, to ret->calls (malloc'ed). */
 static int copy_calls(const char *queues, const char *calls, const struct ring_shape *sh, uint32_t most,
                       struct ring_seen *ret)
 {
@@ -156,6 +160,7 @@ int ring_look(int pidfd, int fd, const struct ring_shape *sh, uint32_t most, uin
 	return rc;
 }
 
+/* r is empty then. */
 void ring_seen_free(struct ring_seen *r)
 {
 	free(r->calls);

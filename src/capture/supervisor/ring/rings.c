@@ -130,6 +130,7 @@ static void ring_lose(struct sup *s, struct ring *r)
 	r->others = 0;
 }
 
+/* Calls that wait in it are settled as lost. *at is the next one then. */
 static void ring_free(struct sup *s, struct ring **at)
 {
 	struct ring *r = *at;
@@ -242,6 +243,7 @@ static void register_with(struct sup *s, struct proc *p, const struct trap *t)
 
 /* ---- results ---- */
 
+/* Keeps the order of the others. i must be one. */
 static void ring_forget_op(struct ring *r, size_t i)
 {
 	r->nops--;
@@ -329,6 +331,7 @@ static void take_results(struct sup *s, struct ring *r, const struct ring_seen *
 	}
 }
 
+/* Whether a call that waits in the ring has its outcome awaited. */
 static bool ring_is_awaited(const struct ring *r)
 {
 	for (size_t i = 0; i < r->nops; i++)
@@ -355,6 +358,7 @@ void rings_back(struct sup *s)
 
 /* ---- submissions ---- */
 
+/* Notes a call in the ring. If too many are: its outcome is settled as unknown. */
 static void add_op(struct sup *s, struct ring *r, const struct ring_op *o)
 {
 	if (r->nops < RING_CALLS_MAX) {
@@ -365,6 +369,7 @@ static void add_op(struct sup *s, struct ring *r, const struct ring_op *o)
 	settle_outcome(s, o->id, RING_UNKNOWN, 0);
 }
 
+/* Whether something is pending for the call of this number. */
 static bool is_awaited(const struct sup *s, uint64_t call)
 {
 	for (const struct pending *d = s->pending; d; d = d->next)

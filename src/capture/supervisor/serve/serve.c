@@ -303,6 +303,7 @@ static bool write_log(struct worker *w)
 	return me->replaced;
 }
 
+/* Counts the calls that the filter let pass since the last look. */
 static void take_passes(struct worker *w)
 {
 	struct sup *s = &w->sup;

@@ -206,6 +206,7 @@ static void *run_stand_in(void *arg)
 	return NULL;
 }
 
+/* A file of the server's process in /proc, cut to n bytes; "" if it cannot be read. */
 static void read_own(const struct worker *w, const char *name, char *ret, size_t n)
 {
 	char path[64];

@@ -33,7 +33,7 @@
 
 /* ---- tracees ---- */
 
-/* Where the pointer to the thread is, or is to be put: *ret is NULL if it is not traced. */
+/* Where the pointer to the thread is, or is to be put: NULL is there if it is not traced. */
 static struct tracee **tracee_slot(struct shield *g, pid_t tid)
 {
 	struct tracee **at = &g->tracees[(unsigned)tid % CHAINS];
@@ -53,6 +53,7 @@ struct tracee *shield_add(struct shield *g, pid_t tid, pid_t pid)
 	return *at;
 }
 
+/* Nothing if it is not known. */
 static void remove_tracee(struct shield *g, pid_t tid)
 {
 	struct tracee **at = tracee_slot(g, tid), *w = *at;
@@ -62,6 +63,7 @@ static void remove_tracee(struct shield *g, pid_t tid)
 	}
 }
 
+/* Whether a thread of the process is seized by ptrace. */
 static bool is_seized(struct shield *g, pid_t pid)
 {
 	for (unsigned i = 0; i < CHAINS; i++)
@@ -496,6 +498,7 @@ bool shield_watch(struct shield *g, pid_t pid)
 	return start_shield_thread(g) && ask_shield_thread(g, REQUEST_WATCH, pid, &g->done) && g->done_well;
 }
 
+/* go(arg) is called once, by this thread. 0; -EBUSY: the thread could not be stopped; -errno. */
 int shield_inject(struct shield *g, pid_t tid, struct injection *injection, void (*go)(void *arg), void *arg)
 {
 	g->injection = injection;
@@ -538,6 +541,7 @@ bool shield_watch(struct shield *g, pid_t pid)
 	return false;
 }
 
+/* On other processors: calls go, and gives -ENOTSUP. */
 int shield_inject(struct shield *g, pid_t tid, struct injection *injection, void (*go)(void *arg), void *arg)
 {
 	(void)g, (void)tid, (void)injection;
