@@ -25,7 +25,7 @@ struct again {
 	unsigned made;
 };
 
-/* What stands in the way, in words. */
+/* What stands in the way, in words. Always -ESTALE. */
 static int stale(struct again *a, const char *what, const char *why)
 {
 	err_set(a->err, 0, "'%s' %s", what, why);
@@ -56,6 +56,7 @@ static int append_command_argument(struct arguments *w, const char *text)
 	return 0;
 }
 
+/* w itself stays. */
 static void arguments_release(struct arguments *w)
 {
 	for (size_t i = 0; i < w->n; i++)
@@ -63,6 +64,7 @@ static void arguments_release(struct arguments *w)
 	free(w->v);
 }
 
+/* Whether s begins with head. */
 static bool begins(const char *s, const char *head)
 {
 	return strncmp(s, head, strlen(head)) == 0;
@@ -125,21 +127,21 @@ static bool makes_modules(const struct build *b)
 }
 
 /* The words of the recorded command that make `wanted`, as `out`. */
-/* Appends two words. */
+/* Appends two words. 0, -ENOMEM. */
 static int append_option(struct arguments *ret, const char *option, const char *value)
 {
 	int rc = append_command_argument(ret, option);
 	return rc == 0 ? append_command_argument(ret, value) : rc;
 }
 
-/* -J FOLDER, for modules: they are written into our folder, and still looked for in the recorded one. */
+/* -J FOLDER, for modules: they are written into our folder, and still looked for in the recorded one. 0, -ENOMEM. */
 static int append_module_folder(struct again *a, struct arguments *ret, const char *folder)
 {
 	int rc = append_option(ret, "-J", a->dir);
 	return rc == 0 ? append_option(ret, "-I", folder) : rc;
 }
 
-/* A word that is neither an output nor left out: the file of that name that was made again, if it was. */
+/* A word that is neither an output nor left out: the file of that name that was made again, if it was. 0, -ENOMEM. */
 static int append_word(struct arguments *ret, const struct build *b, const char *word, bool input,
                        const struct renamed *renamed, size_t nrenamed)
 {
@@ -149,6 +151,7 @@ static int append_word(struct arguments *ret, const struct build *b, const char 
 	return append_command_argument(ret, word);
 }
 
+/* Input files among the arguments after the compiler. */
 static size_t count_sources(const struct args *args)
 {
 	size_t n = 0;
@@ -199,6 +202,7 @@ static int compose_command(struct again *a, const struct build *b, const struct 
 
 /* ---- running it ---- */
 
+/* Whether "NAME=VALUE" makes the dynamic linker load something. */
 static bool is_loader_variable(const char *variable)
 {
 	return env_loads(str_n(variable, strcspn(variable, "=")));
@@ -461,6 +465,7 @@ static char *absolute_path(const char *path)
 	return full;
 }
 
+/* 0 and *ret_same: the result is as recorded; -errno with a sentence. */
 int build_again(struct store *s, const struct build *b, const char *out, int message_fd, struct err *err,
                 bool *ret_same)
 {

@@ -244,6 +244,7 @@ static bool in(const char *s, const char *const *v, size_t n)
 	return false;
 }
 
+/* An argument by which the compiler is asked something instead of compiling. */
 static bool asks_compiler(const char *s)
 {
 	for (size_t i = 0; i < N(asks_begins); i++)
@@ -252,6 +253,7 @@ static bool asks_compiler(const char *s)
 	return in(s, asks, N(asks));
 }
 
+/* By the very ending, e.g. ".c". */
 static bool is_ending_in(const char *ending, const char *const *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -342,6 +344,7 @@ int args_parse(char *const *argv, struct args *ret)
 	return 0;
 }
 
+/* a is empty then. */
 void args_release(struct args *a)
 {
 	for (size_t i = 0; a->v && i < a->n; i++)
@@ -354,6 +357,7 @@ void args_release(struct args *a)
 	*a = (struct args){0};
 }
 
+/* Exactly this argument, after the compiler. */
 static bool has_option(const struct args *a, const char *option)
 {
 	for (size_t i = a->compiler + 1; i < a->n; i++)

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+/* l itself stays, and may not be used again. */
 static void build_files_release(struct build_files *l)
 {
 	for (size_t i = 0; i < l->n; i++) {
@@ -13,6 +14,7 @@ static void build_files_release(struct build_files *l)
 	free(l->v);
 }
 
+/* b is empty then. */
 void build_release(struct build *b)
 {
 	build_files_release(&b->in);
@@ -39,6 +41,7 @@ bool build_is_whole(const struct build *b)
 	       b->host && b->commit;
 }
 
+/* l is empty then. */
 void build_list_release(struct build_list *l)
 {
 	for (size_t i = 0; i < l->n; i++)
@@ -49,6 +52,7 @@ void build_list_release(struct build_list *l)
 
 /* ---- for those who tell of builds ---- */
 
+/* In hexadecimal. */
 void build_format_id(const struct build_file *f, struct buf *out)
 {
 	buf_hex(out, f->id, f->nid);

@@ -27,6 +27,7 @@ bool cache_is(const char *program)
 	return strcmp(program, "ccache") == 0 || strcmp(program, "sccache") == 0;
 }
 
+/* Copies the path without slashes at its end. Nothing for "/", a relative one, or where there is no room. */
 static void append_cache_dir(struct cache_dirs *d, const char *path)
 {
 	size_t n = strlen(path);
@@ -179,6 +180,7 @@ void cache_dirs_find(const struct observed *s, struct cache_dirs *ret)
 	}
 }
 
+/* d is empty then. */
 void cache_dirs_release(struct cache_dirs *d)
 {
 	for (size_t i = 0; i < d->n; i++)

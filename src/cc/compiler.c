@@ -48,6 +48,7 @@ void compiler_ask(char *const *argv, char *ret, size_t room)
 	buf_release(&printed);
 }
 
+/* ret: the first line that the compiler prints, "" if it fails. */
 static void ask_one_line(const char *path, const char *question, char ret[COMPILER_LINE])
 {
 	char *argv[] = {(char *)path, (char *)question, NULL};
@@ -89,6 +90,7 @@ static void write_cached_answers(const char *path, const char *dir, const struct
 	close(fd);
 }
 
+/* What the compiler does not say is "". cache: may be NULL. */
 void compiler_describe(const char *path, const struct digest *key, const char *cache, struct compiler *ret)
 {
 	char file[4096], dir[4096], name[DIGEST_TEXT];

@@ -37,6 +37,7 @@ struct section {
 	uint64_t offset, size;
 };
 
+/* False also if the file is shorter. */
 static bool read_exactly(int fd, void *to, size_t n, uint64_t at)
 {
 	return io_pread(fd, to, n, at) == (ssize_t)n;
@@ -112,6 +113,7 @@ struct lines {
 	size_t n;
 };
 
+/* Appends a copy, unless it is empty, is there already, or there are too many. */
 static void append_new_line(struct lines *l, const char *text)
 {
 	for (size_t i = 0; i < l->n; i++)
@@ -122,12 +124,14 @@ static void append_new_line(struct lines *l, const char *text)
 		l->v[l->n++] = p;
 }
 
+/* l itself stays. */
 static void lines_release(struct lines *l)
 {
 	for (size_t i = 0; i < l->n; i++)
 		free(l->v[i]);
 }
 
+/* Appends the texts of .comment: one for each compiler that made a part of it. */
 static void read_comment(const struct image *m, struct lines *l)
 {
 	struct section s;
@@ -332,6 +336,7 @@ static char *join_lines(const struct lines *l)
 	return p;
 }
 
+/* An empty list that ends with NULL. The caller frees it; NULL without memory. */
 static char **none(void)
 {
 	return calloc(1, sizeof(char *));

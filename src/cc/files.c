@@ -18,6 +18,7 @@
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 
+/* One more gap: word, and what it is of ("" nothing). */
 void files_gap(struct files *f, const char *word, const char *of)
 {
 	buf_printf(&f->gaps, "%s%s%s", word, *of ? " " : "", of);
@@ -25,6 +26,7 @@ void files_gap(struct files *f, const char *word, const char *of)
 	f->ngaps++;
 }
 
+/* f is empty then. */
 void files_free_all(struct files *f)
 {
 	for (size_t i = 0; i < f->list.n; i++) {
@@ -209,6 +211,7 @@ static bool listed(const struct collecting *g, const char *path, unsigned role)
 	return false;
 }
 
+/* Which roles' files have an id of the build in them. */
 static bool has_id(unsigned role)
 {
 	return role == TERM_role_output || role == TERM_role_library || role == TERM_role_plugin;
@@ -267,7 +270,7 @@ static int append_open_file(struct collecting *g, char *path, int fd, unsigned r
 	return 0;
 }
 
-/* Nothing can be read of it any more, or never could. */
+/* Nothing can be read of it any more, or never could. 0, -ENOMEM. */
 static int append_unread(struct collecting *g, const char *given, unsigned role, const char *why)
 {
 	if (listed(g, given, role))
@@ -516,6 +519,7 @@ static int take_arguments(struct collecting *g, bool outputs)
 	return rc;
 }
 
+/* What the command names: the compiler, and the files in its arguments. 0, -errno. */
 static int collect_named(struct collecting *g)
 {
 	int rc = take_tool(g, g->r->compiler);
@@ -543,7 +547,7 @@ static int take_beside(struct collecting *g)
 
 /* ---- all of it ---- */
 
-/* What a program read from standard input: a file can be told, what came through a pipe cannot. */
+/* What a program read from standard input: a file can be told, what came through a pipe cannot. 0, -ENOMEM. */
 static int take_stdin(struct collecting *g)
 {
 	char path[PATH_MAX];

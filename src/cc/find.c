@@ -18,6 +18,7 @@
 
 /* ---- from the store ---- */
 
+/* The caller frees it; NULL without memory. */
 static char *copy_str(struct str s)
 {
 	char *p = malloc(s.n + 1);
@@ -111,7 +112,7 @@ static int add_missing(struct build *b, uint64_t n)
 	return asprintf(&v[k], "unwritten %llu", (unsigned long long)n) < 0 ? (v[k] = NULL, -ENOMEM) : 0;
 }
 
-/* 1, 0: there is none, -errno. */
+/* 1, 0: there is none, -errno. *ret is the caller's for build_release, if 1. */
 static int read_build(struct store *s, store_id id, struct build *ret)
 {
 	struct loading l = {.s = s};
@@ -167,6 +168,7 @@ static int later_first(const void *pa, const void *pb)
 	return a->ended != b->ended ? (a->ended < b->ended) - (a->ended > b->ended) : strcmp(a->pub, b->pub);
 }
 
+/* Whether the build noted that a cache answered: then its inputs were not all read. */
 static bool from_cache(const struct build *b)
 {
 	for (size_t i = 0; b->gaps[i]; i++)
@@ -225,7 +227,8 @@ static bool is_build_of(const struct build *b, const struct known *k)
 	       made(b, k->id, k->nid, k->digest);
 }
 
-/* The builds that were found, the latest first; or none of them, where reading failed with rc. */
+/* The builds that were found, the latest first; or none of them, where reading failed with rc. Takes l over. 0, -errno
+ * with a sentence. */
 static int give_found(struct build_list *l, int rc, struct err *err, struct build_list *ret)
 {
 	if (rc < 0) {
@@ -352,6 +355,7 @@ struct tracing {
 	struct table known; /* of r->v, by path */
 };
 
+/* By its path and digest: another state of it is another source. */
 static bool is_known_source(const struct tracing *t, const struct build_file *f)
 {
 	uint32_t at;
@@ -388,6 +392,7 @@ static int append_source(struct tracing *t, const struct build *b, const struct 
 	return 0;
 }
 
+/* pub: the record's public name. */
 static bool is_record_traced(const struct tracing *t, const char *pub)
 {
 	for (size_t i = 0; i < t->r->nrecords; i++)
@@ -473,6 +478,7 @@ static int trace_sources(struct tracing *t, const struct build *b, unsigned dept
 	return rc;
 }
 
+/* 0; -errno with a sentence, then there is nothing to release. */
 int build_sources(struct store *s, const struct build *b, struct err *err, struct build_sources *ret)
 {
 	struct tracing t = {s, err, ret, {0}};
@@ -486,6 +492,7 @@ int build_sources(struct store *s, const struct build *b, struct err *err, struc
 	return 0;
 }
 
+/* x is empty then. */
 void build_sources_release(struct build_sources *x)
 {
 	for (size_t i = 0; i < x->n; i++) {

@@ -24,6 +24,7 @@ static bool read_first_text(const char *path, char *ret, size_t n)
 	return got > 0;
 }
 
+/* An object's name in full, SHA-1 or SHA-256. */
 static bool is_commit(const char *s, size_t n)
 {
 	return (n == 40 || n == 64) && strspn(s, "0123456789abcdef") >= n;

@@ -45,7 +45,7 @@ static char **env_for_git(void)
 	return v;
 }
 
-/* The repository's configuration can name programs: git may start none. */
+/* The repository's configuration can name programs: git may start none. 0, -errno. */
 static int start_no_other(void *arg)
 {
 	(void)arg;
@@ -183,6 +183,7 @@ static bool still_holds(const struct cached_status *x, char *const *files, size_
 	return x->tree == TERM_tree_clean;
 }
 
+/* False also if it cannot be opened. */
 static bool is_on_local_disk(const char *top)
 {
 	int fd = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -87,6 +87,7 @@ bool group_received(struct group_ear *e, int sig)
 	}
 }
 
+/* Ends the ear and waits for it. It may be called twice. */
 void group_end(struct group_ear *e)
 {
 	if (!e->pid)

@@ -30,6 +30,7 @@ extern char **environ;
 
 /* ---- which program ---- */
 
+/* Whether path is this very program. False also if it cannot be looked at. */
 static bool is_ourselves(const char *path)
 {
 	struct stat a, b;
@@ -166,6 +167,7 @@ static void reel_make(struct reel *ret)
 	ret->tape->magic = TAPE_MAGIC;
 }
 
+/* It may not be used afterwards. */
 static void reel_release(struct reel *r)
 {
 	if (r->tape)
@@ -252,6 +254,7 @@ static void note_make(struct note *n)
 	buf_release(&text);
 }
 
+/* Removes the note's file, if one was made. */
 static void note_remove(const struct note *n)
 {
 	if (n->path[0])
@@ -263,6 +266,7 @@ static void note_remove(const struct note *n)
 static volatile pid_t child;
 static struct group_ear ear;
 
+/* A signal's handler: hands it to the compiler if it was sent to this process alone. Keeps errno. */
 static void pass_on(int sig, siginfo_t *si, void *context)
 {
 	int e = errno;

@@ -28,7 +28,7 @@ static struct observed_file *observed_file_slot(struct observed *s, const char *
 	return f;
 }
 
-/* 0, -ENOMEM. */
+/* 0, -ENOMEM. Notes that the file was opened, to read or to write. */
 static int take_open(struct observed *s, const struct tape_entry *e, const char *path)
 {
 	struct observed_file *f = observed_file_slot(s, path);
@@ -124,6 +124,7 @@ int observed_read(const void *bytes, size_t n, struct observed *ret)
 	return 0;
 }
 
+/* s itself may not be used afterwards. */
 void observed_release(struct observed *s)
 {
 	vec_release(&s->images);

@@ -33,7 +33,7 @@ static void texts_release(struct texts *t)
 	free(t->v);
 }
 
-/* Once all bytes are there: their views. */
+/* Once all bytes are there: their views. 0, -ENOMEM. */
 static int texts_end(struct texts *t)
 {
 	const char *p = t->bytes.p;
@@ -46,12 +46,13 @@ static int texts_end(struct texts *t)
 	return 0;
 }
 
+/* Points to t: valid until t changes. */
 static struct strlist strlist_of_texts(const struct texts *t)
 {
 	return (struct strlist){.items = t->v, .count = t->n};
 }
 
-/* Of a longer one the beginning: an event has a bound. *ret_cut: how many are left out. */
+/* Of a longer one the beginning: an event has a bound. *ret_cut: how many are left out. 0, -ENOMEM. */
 static int take_argv(struct texts *t, char *const *argv, size_t *ret_cut)
 {
 	struct redact state = {0};
@@ -64,6 +65,7 @@ static int take_argv(struct texts *t, char *const *argv, size_t *ret_cut)
 	return texts_end(t);
 }
 
+/* var: "NAME=VALUE" or "NAME"; by the table of names and of beginnings of names. */
 static bool is_recorded_variable(const char *var)
 {
 	static const struct {
@@ -83,6 +85,7 @@ static bool is_recorded_variable(const char *var)
 	return false;
 }
 
+/* Order of qsort. */
 static int compare_variables(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
@@ -110,6 +113,7 @@ static int take_env(struct texts *t)
 	return texts_end(t);
 }
 
+/* Appends what is missing in the record. 0, -errno. */
 static int collect_gaps(struct texts *t, struct files *f)
 {
 	buf_add(&t->bytes, f->gaps.p ? f->gaps.p : "", f->gaps.n);
@@ -171,6 +175,7 @@ static void find_origin(const struct record *r, const struct files *f, const cha
 
 /* ---- events ---- */
 
+/* One event for each file; without a digest it is empty. now: ns. */
 static void write_files(struct log_writer *w, int64_t now, const struct files *f)
 {
 	for (size_t i = 0; i < f->list.n; i++) {
@@ -207,6 +212,7 @@ static int write_events(const struct record *r, const struct files *f, struct ev
 	return keep_end(w, err);
 }
 
+/* Both end with NULL; all words in the same order. */
 static bool is_same_command(char *const *a, char *const *b)
 {
 	for (; *a && *b; a++, b++)

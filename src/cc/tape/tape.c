@@ -43,6 +43,7 @@ extern char __libc_single_threaded __attribute__((weak));
 #define LEAVE_VARIABLE TAPE_ENV "="
 #include "capture/interpose/leave.h"
 
+/* Stands for a function that the C library lacks: ENOSYS, -1. */
 static long missing_function(void)
 {
 	errno = ENOSYS;
@@ -119,6 +120,7 @@ static const char *base_folder(int dirfd, const char *path, char room[PATH_ROOM 
 	return room;
 }
 
+/* Writes an opened file to the tape. Folders and O_PATH are passed over. Keeps errno. */
 static void note_open(int dirfd, const char *path, int flags)
 {
 	char base[PATH_ROOM + 16];
@@ -130,6 +132,7 @@ static void note_open(int dirfd, const char *path, int flags)
 	errno = keep;
 }
 
+/* Writes a new name to the tape, both as given and with the folders that they start from. Keeps errno. */
 static void note_name(int from_dir, const char *from, int to_dir, const char *to)
 {
 	char a[PATH_ROOM + 16], b[PATH_ROOM + 16];
@@ -229,6 +232,7 @@ static enum fit look_ahead(int dirfd, const char *path, int flags)
 
 REAL_OF(dlclose);
 
+/* As dlclose; the library's file is written to the tape before. */
 EXPORT int dlclose(void *handle)
 {
 	struct link_map *map = NULL;
