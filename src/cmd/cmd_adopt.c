@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* For printf's %llu. */
 static unsigned long long ull(uint64_t n)
 {
 	return n;
 }
 
+/* Gives the exit status. */
 static int print_adopted_json(const struct adopt_jobs *jobs, const struct adopt_report *r)
 {
 	json_t *all = json_object(), *tools = json_array(), *passed = json_array();
@@ -37,6 +39,7 @@ static int print_adopted_json(const struct adopt_jobs *jobs, const struct adopt_
 	return js_print(all, false);
 }
 
+/* A line; figures that are 0 are left out. */
 static void print_tool(enum adopt_tool t, const struct adopt_jobs *jobs, const struct adopt_report *r)
 {
 	printf("%s: %llu job%s", adopt_tool_title(t), ull(r->jobs[t]), str_plural(r->jobs[t]));
@@ -47,6 +50,7 @@ static void print_tool(enum adopt_tool t, const struct adopt_jobs *jobs, const s
 	printf("  (%llu document%s)\n", ull(jobs->sources[t]), str_plural(jobs->sources[t]));
 }
 
+/* dry: nothing was added. STATUS_NOTHING if no document of a workflow was found. */
 static int print_adopted(const struct adopt_jobs *jobs, const struct adopt_report *r, bool dry)
 {
 	uint64_t found = 0, written = 0;
@@ -80,6 +84,7 @@ static bool has_logs(const char *home)
 	return has;
 }
 
+/* Gives the exit status. */
 int cmd_adopt(struct cmd *c, const struct opts_adopt *o)
 {
 	struct err err = {0};

@@ -10,11 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* 0 of nothing is 0. */
 static double percent_of(size_t n, size_t of)
 {
 	return of ? 100.0 * (double)n / (double)of : 0;
 }
 
+/* Percent of what was allocated and not used; 0 if nothing was. */
 static double waste(const struct backtest *b)
 {
 	return b->allocated > 0 ? 100 * (1 - b->used / b->allocated) : 0;
@@ -22,6 +24,8 @@ static double waste(const struct backtest *b)
 
 /* ---- text ---- */
 
+/* Adds a row: what the method asks for, and how it would have done before; "-" where that is not known. "*" marks the
+ * one that is used. */
 static void print_method(const struct advised *of, enum method m, struct table *t)
 {
 	const struct backtest *b = &of->test[m];
@@ -97,6 +101,7 @@ static void print_resource(const struct cmd *c, const struct advice *a, enum adv
 		puts("  above every observed sufficient value");
 }
 
+/* The amounts as one line; what is 0 is not known and left out. */
 static void print_asked(const struct cmd *c, const struct advice *a)
 {
 	struct amounts n = advice_amounts(a);
@@ -120,6 +125,7 @@ static void print_asked(const struct cmd *c, const struct advice *a)
 	buf_release(&b);
 }
 
+/* Gives the exit status. */
 static int print_advice_text(const struct cmd *c, const struct advice *a)
 {
 	struct buf b = {0};
@@ -158,6 +164,7 @@ static int print_advice_text(const struct cmd *c, const struct advice *a)
 
 /* ---- JSON ---- */
 
+/* null: the method gave no answer, or was not tested. The caller owns it. */
 static json_t *method_json(const struct advised *of, enum method m)
 {
 	const struct backtest *b = &of->test[m];
@@ -181,6 +188,7 @@ static json_t *method_json(const struct advised *of, enum method m)
 	return o;
 }
 
+/* Figures that are not known are null. The caller owns it. */
 static json_t *resource_json(const struct advised *of)
 {
 	enum figure_name f = (enum figure_name)of->figure;
@@ -214,6 +222,7 @@ static json_t *resource_json(const struct advised *of)
 	return o;
 }
 
+/* Gives the exit status. */
 static int print_advice_json(const struct advice *a)
 {
 	struct amounts n = advice_amounts(a);
@@ -317,6 +326,7 @@ static int print_advice(struct cmd *c, const struct opts_advise *o, const struct
 	return status;
 }
 
+/* Gives the exit status. */
 int cmd_advise(struct cmd *c, const struct opts_advise *o)
 {
 	struct advice_options ao;

@@ -3,6 +3,7 @@
 #include "cmd/ui/columns.h"
 #include "cmd/ui/js_print.h"
 
+/* The caller owns it. */
 static json_t *setting_json(const struct cmd *c, enum config_key k)
 {
 	json_t *o = json_object();
@@ -15,6 +16,7 @@ static json_t *setting_json(const struct cmd *c, enum config_key k)
 	return o;
 }
 
+/* One line: with its name, and with where it is set, if that is asked for. */
 static void print_value(const struct cmd *c, enum config_key k, bool name, bool origin)
 {
 	struct buf b = {0};
@@ -29,6 +31,7 @@ static void print_value(const struct cmd *c, enum config_key k, bool name, bool 
 	buf_release(&b);
 }
 
+/* Gives the exit status; STATUS_USAGE for a key that is not known. */
 int cmd_config(struct cmd *c, const struct opts_config *o)
 {
 	enum config_key one;

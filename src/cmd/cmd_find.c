@@ -94,6 +94,7 @@ static int put_exec_row(const struct find *w, const struct found_row *row, struc
 	return r < 0 ? STATUS_SELF : STATUS_OK;
 }
 
+/* Prints a table of runs or executions; of files a line each. Gives the exit status. */
 static int print_rows(const struct find *w, const struct found *f)
 {
 	static const char *const heads[] = {"RUN", "START", "EXIT", "COMMAND"};
@@ -111,6 +112,7 @@ static int print_rows(const struct find *w, const struct found *f)
 	return status;
 }
 
+/* One object for all, or with --jsonl one a line. Gives the exit status; STATUS_SELF is not told yet. */
 static int print_found_json(const struct find *w, const struct found *f)
 {
 	const struct answer_source *a = cmd_source(w->c);
@@ -127,6 +129,7 @@ static int print_found_json(const struct find *w, const struct found *f)
 	return status;
 }
 
+/* On the error output, a line for each sort of files. */
 static void report_left_out(const struct found *f)
 {
 	for (unsigned sort = 0; sort < ENTITY_SORTS; sort++) {
@@ -139,6 +142,7 @@ static void report_left_out(const struct found *f)
 	}
 }
 
+/* Gives the exit status; STATUS_NOTHING if nothing was found. */
 static int print_found(struct cmd *c, const struct opts_find *o, const struct found *f)
 {
 	struct find w = {.c = c, .o = o};
@@ -165,6 +169,7 @@ static int print_found(struct cmd *c, const struct opts_find *o, const struct fo
 	return status;
 }
 
+/* Gives the exit status. */
 int cmd_find(struct cmd *c, const struct opts_find *o)
 {
 	struct err err = {0};

@@ -21,6 +21,7 @@ static void print_finding(void *arg, const char *line)
 	buf_release(&b);
 }
 
+/* Gives the exit status: STATUS_NOTHING if there are problems. */
 int cmd_fsck(struct cmd *c, const struct opts_fsck *o)
 {
 	struct err err = {0};

@@ -67,6 +67,7 @@ static int launch(char *launcher, const char *level, const char *job)
 	return status ? STATUS_SELF : STATUS_OK;
 }
 
+/* Gives the exit status. A job on several nodes is changed through the launcher that the daemon names. */
 int cmd_granularity(struct cmd *c, const struct opts_granularity *o)
 {
 	char question[REQUEST_MAX];

@@ -27,11 +27,13 @@
 	X(forgetting_blocks, r->forgetting)                                                                                \
 	X(passed_over, r->passed)
 
+/* For printf's %llu. */
 static unsigned long long ull(uint64_t n)
 {
 	return n;
 }
 
+/* The plural's ending. */
 static const char *s_of(uint64_t n)
 {
 	return n == 1 ? "" : "s";
@@ -170,6 +172,7 @@ static bool is_log(const char *path)
 	return is;
 }
 
+/* Gives the exit status, the worst of all operands. */
 int cmd_import(struct cmd *c, const struct opts_import *o)
 {
 	struct err err = {0};

@@ -16,6 +16,7 @@
 	X(bad_frames, "damaged frames")                                                                                    \
 	X(unknown_refs, "references to missing records")
 
+/* Gives the exit status. */
 int cmd_index(struct cmd *c, const struct opts_index *o)
 {
 	struct err err = {0};

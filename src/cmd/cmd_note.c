@@ -76,6 +76,7 @@ static int list_notes(struct cmd *c, const struct opts_note *o, const struct tar
 	return told ? STATUS_OK : STATUS_NOTHING;
 }
 
+/* Writes a note, or lists those of a target or all of them. Gives the exit status. */
 int cmd_note(struct cmd *c, const struct opts_note *o)
 {
 	struct target t;

@@ -222,6 +222,7 @@ static int ask(struct asking *x)
 	return print_result(x);
 }
 
+/* Gives the exit status. */
 int cmd_sparql(struct cmd *c, const struct opts_sparql *o)
 {
 	struct asking x = {.c = c, .o = o, .bounds = usual};

@@ -41,6 +41,7 @@ static const struct spec_stat {
 };
 enum { N_SPEC_STATS = sizeof(spec_stats) / sizeof(spec_stats[0]) };
 
+/* offset: of a uint64_t in s, bytes. */
 static uint64_t read_spec_stat(const struct spec_stats *s, size_t offset)
 {
 	uint64_t v;
@@ -50,6 +51,7 @@ static uint64_t read_spec_stat(const struct spec_stats *s, size_t offset)
 
 /* ---- text ---- */
 
+/* Appends a line for each figure, with its part in percent where it has one. */
 static void print_stats(const struct spec *s, struct buf *b)
 {
 	for (size_t i = 0; i < N_SPEC_STATS; i++) {
@@ -67,6 +69,7 @@ static void print_stats(const struct spec *s, struct buf *b)
 		           100.0 * (1 - (double)left / (double)s->stats.instructions));
 }
 
+/* Appends a line: node k of function f, its kind, place, name, and where its edges lead. */
 static void print_node(const struct spec *s, uint32_t f, uint32_t k, struct buf *b)
 {
 	const struct spec_node *n = spec_node(s, f, k);
@@ -145,6 +148,7 @@ static int print_spec_text(const struct spec *s, const struct opts_spec *o)
 
 /* ---- JSON ---- */
 
+/* The caller owns it. */
 static json_t *node_json(const struct spec *s, const struct spec_node *n, uint32_t k)
 {
 	static const struct {
@@ -192,6 +196,7 @@ static json_t *node_json(const struct spec *s, const struct spec_node *n, uint32
 	return o;
 }
 
+/* Gives the exit status. */
 static int print_spec_json(const struct spec *s, const struct opts_spec *o)
 {
 	json_t *all = json_object(), *stats = json_object(), *functions = json_array(), *gaps = json_array();
@@ -273,6 +278,7 @@ static int write_out(const struct spec *s, const char *path, struct err *err)
 	return rc < 0 ? err_set(err, -rc, "cannot write '%s'", path) : 0;
 }
 
+/* Gives the exit status: STATUS_NOTHING if it has no specification and none can be made. */
 int cmd_spec(struct cmd *c, const struct opts_spec *o)
 {
 	struct err err = {0}, why = {0};

@@ -34,6 +34,7 @@ static int only_reading(void *arg, int action, const char *a, const char *b, con
 	}
 }
 
+/* Column i of the row. Blobs go as texts. */
 static void put_sql_value(json_t *row, const char *key, sqlite3_stmt *st, int i)
 {
 	const void *p;
@@ -70,6 +71,7 @@ static struct str value_text(sqlite3_stmt *st, int i)
 	return str_n(p ? p : "", (size_t)sqlite3_column_bytes(st, i));
 }
 
+/* A row as RFC 4180 has it; texts in quotes. */
 static void csv_row(sqlite3_stmt *st, int n)
 {
 	for (int i = 0; i < n; i++) {
@@ -81,6 +83,7 @@ static void csv_row(sqlite3_stmt *st, int n)
 	fputs("\r\n", stdout);
 }
 
+/* Adds a row; long texts are cut, and "-" is NULL. */
 static void add_cells(struct table *t, sqlite3_stmt *st, int n)
 {
 	struct buf b = {0};
@@ -97,6 +100,7 @@ static void add_cells(struct table *t, sqlite3_stmt *st, int n)
 	buf_release(&b);
 }
 
+/* The caller owns it. */
 static json_t *row_json(sqlite3_stmt *st, int n)
 {
 	json_t *row = json_object();
@@ -185,6 +189,7 @@ static void name_tables(sqlite3 *db)
 	sqlite3_finalize(all);
 }
 
+/* Gives the exit status. Only queries that read are run. */
 int cmd_sql(struct cmd *c, const struct opts_sql *o)
 {
 	if (c->n_operands != 1)

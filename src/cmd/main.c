@@ -225,6 +225,7 @@ static int compile(const char *compiler, int own, int argc, char **argv, const c
 	return status;
 }
 
+/* On the error output, with the command that is spelled nearly so. */
 static void report_no_command(const char *name)
 {
 	const char *names[COMMAND_COUNT];
@@ -238,7 +239,7 @@ static void report_no_command(const char *name)
 		report_hint("stemma --help lists the commands");
 }
 
-/* stemma help COMMAND: as stemma COMMAND --help. */
+/* stemma help COMMAND: as stemma COMMAND --help. A status, reported. */
 static int print_help_of(const char *name)
 {
 	for (int k = 0; k < COMMAND_COUNT; k++)
@@ -286,7 +287,7 @@ static int read_options_before(int argc, char **argv, int *i, struct before *ret
 	return -1;
 }
 
-/* stemma help, stemma help COMMAND, or nothing at all; argv from there on. */
+/* stemma help, stemma help COMMAND, or nothing at all; argv from there on. A status. */
 static int print_asked_help(int argc, char **argv)
 {
 	if (argc > 1)
@@ -313,6 +314,7 @@ static int run_named(int argc, char **argv, const struct before *before)
 	return STATUS_USAGE;
 }
 
+/* Gives the exit status. Under a compiler's name it is that compiler. */
 int main(int argc, char **argv)
 {
 	const char *compiler = cc_link_name(argc ? argv[0] : "");

@@ -202,6 +202,7 @@ void options_defaults(const struct command *c, const struct config *config, void
 	}
 }
 
+/* Only its lists. */
 void options_release(const struct command *c, void *opts)
 {
 	for (size_t i = 0; i < c->n_options; i++)
@@ -211,6 +212,7 @@ void options_release(const struct command *c, void *opts)
 
 #define LEFT 24 /* columns of an option; a longer one has its help on the next line */
 
+/* Breaks the line where the left side is too wide. letter 0: it has none. */
 static void usage_row(FILE *out, int letter, const char *name, const char *between, const char *arg, const char *help)
 {
 	char left[80];

@@ -43,6 +43,7 @@ static json_t *figure_json(const struct archive_figure *f)
 	return o;
 }
 
+/* STATUS_OK, or the status to end with. */
 int archive_json(const struct archive *a)
 {
 	json_t *all = json_object(), *groups = json_array();
@@ -67,6 +68,7 @@ int archive_json(const struct archive *a)
 	return js_print(all, false);
 }
 
+/* With a comma before; empty where the value is not known (NaN). */
 static void csv_value(enum figure_name f, double v)
 {
 	struct buf b = {0};
@@ -76,6 +78,7 @@ static void csv_value(enum figure_name f, double v)
 	buf_release(&b);
 }
 
+/* With a comma before; empty for NaN. */
 static void csv_number(double v)
 {
 	if (isnan(v))
@@ -84,6 +87,7 @@ static void csv_number(double v)
 		printf(",%.15g", v);
 }
 
+/* STATUS_OK. */
 int archive_csv(const struct archive *a)
 {
 	char name[160];

@@ -13,18 +13,21 @@
 #define ROWS 4
 #define HEADING_LINES 4
 
+/* How many columns of figures fit beside the labels, 1 to 8. */
 static size_t columns_of_screen(const struct screen *s)
 {
 	size_t n = s->width > LABEL + COLUMN ? (size_t)(s->width - LABEL) / COLUMN : 1;
 	return n > 8 ? 8 : n;
 }
 
+/* Appends blanks until the line is so many columns wide. */
 static void pad(struct buf *line, size_t to)
 {
 	for (size_t n = fmt_columns(buf_view(line)); n < to; n++)
 		buf_char(line, ' ');
 }
 
+/* Without the blanks at its end. Empties the line. */
 static void print_trimmed_line(struct buf *line)
 {
 	while (line->n && line->p[line->n - 1] == ' ')
@@ -33,6 +36,7 @@ static void print_trimmed_line(struct buf *line)
 	buf_reset(line);
 }
 
+/* Puts the cell flush right into its column, and empties it. */
 static void right(struct buf *line, size_t column, struct buf *cell)
 {
 	size_t n = fmt_columns(buf_view(cell)), end = LABEL + (column + 1) * COLUMN;
@@ -41,6 +45,7 @@ static void right(struct buf *line, size_t column, struct buf *cell)
 	buf_reset(cell);
 }
 
+/* Prints the headings of n figures, at most 8; shorter ones stand at the bottom. */
 static void headings(const struct archive_figure *v, size_t n)
 {
 	struct buf words[8] = {0}, line = {0}, cell = {0};
@@ -95,6 +100,7 @@ static void histograms(const struct archive *a, const struct archive_figure *v, 
 
 enum row { ROW_MEAN, ROW_STD_DEV, ROW_SKEWNESS, ROW_KURTOSIS, ROW_MIN, ROW_QUANTILES };
 
+/* Appends one statistic of a figure: "?" if no task has the figure, "-" if it cannot be computed. */
 static void value_cell(const struct archive *a, const struct archive_figure *f, unsigned row, struct buf *cell)
 {
 	const struct stats *s = &f->stats;
@@ -117,6 +123,7 @@ static void value_cell(const struct archive *a, const struct archive_figure *f, 
 	}
 }
 
+/* Prints the statistics of n figures, a line for each, and how many tasks have bounds, are incomplete or unknown. */
 static void rows(const struct archive *a, const struct archive_figure *v, size_t n)
 {
 	static const char *const labels[] = {"mean", "std. dev.", "skewness", "kurtosis", "min"};
@@ -152,6 +159,7 @@ static void rows(const struct archive *a, const struct archive_figure *v, size_t
 	buf_release(&cell);
 }
 
+/* The values by which the group was formed, and how many tasks it has. */
 static void print_group_title(const struct archive *a, size_t group)
 {
 	struct buf b = {0};

@@ -158,6 +158,7 @@ const char *archive_value(const struct archive *a, size_t group, size_t i)
 	return v;
 }
 
+/* The key's name, or "label:NAME", which is put into ret. */
 const char *archive_key_name(const struct key *k, char ret[160])
 {
 	if (k->key != TASK_KEYS)
@@ -191,6 +192,7 @@ static void count_figure(const struct history *h, uint32_t group, size_t column,
 	stats_histogram(values, n, ret->stats.min, ret->stats.max, ret->count, ARCHIVE_BINS);
 }
 
+/* Order of qsort: by group, then by time. */
 static int compare_by_group_start(const void *pa, const void *pb)
 {
 	const struct task *a = pa, *b = pb;
@@ -230,6 +232,7 @@ static int count_all(struct archive *a, struct history *h)
 	return 0;
 }
 
+/* Gives the exit status: STATUS_NOTHING if no task matches. */
 static int print_history(struct cmd *c, const struct opts_archive *o, const struct history_options *ho)
 {
 	struct err err = {0};
@@ -255,6 +258,7 @@ static int print_history(struct cmd *c, const struct opts_archive *o, const stru
 	return status;
 }
 
+/* Gives the exit status. */
 int cmd_archive(struct cmd *c, const struct opts_archive *o)
 {
 	struct err err = {0};

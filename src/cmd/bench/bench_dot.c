@@ -10,6 +10,7 @@
 
 #define LABEL_MAX 80 /* columns */
 
+/* Cuts b to what a node may show. */
 static void print_label(struct buf *b)
 {
 	fmt_fit(b, 0, LABEL_MAX, true);
@@ -31,6 +32,7 @@ static void node(const char *kind, size_t number, const char *shape, struct buf 
 		buf_reset(second);
 }
 
+/* A node for each run, or one for all. */
 static void put_runs(const struct bench_shown *x, bool by_run)
 {
 	struct buf a = {0}, b = {0};
@@ -50,6 +52,7 @@ static void put_runs(const struct bench_shown *x, bool by_run)
 	buf_release(&b);
 }
 
+/* From what a run used to it, and from it to its results. */
 static void print_value_edge(enum bench_show_part p, size_t run, size_t value)
 {
 	if (p == SHOW_RESULTS)

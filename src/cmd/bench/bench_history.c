@@ -29,6 +29,7 @@ static double *numbers_of(const struct past_bench *b, const char *name, size_t *
 	return v;
 }
 
+/* Order of qsort: the least first. */
 static int compare_medians(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -74,6 +75,7 @@ static double spread_of(const struct past_series *x, const struct change_group *
 	return ret;
 }
 
+/* x is empty then. */
 static void release_series(struct past_series *x)
 {
 	free(x->bench);
@@ -136,6 +138,7 @@ static const char **series_names(const struct past *p, size_t *ret_n)
 
 /* ---- what is told ---- */
 
+/* "bench:" with the last 8 letters of the id, and when it began. */
 static void put_bench(struct buf *b, const struct past_bench *x)
 {
 	size_t n = strlen(x->id);
@@ -170,6 +173,7 @@ static void release_differences(struct past_difference *v, size_t n)
 	free(v);
 }
 
+/* A line for each, or one that says that nothing else changed. */
 static void print_differences(const struct past_difference *v, size_t n)
 {
 	struct buf b = {0};
@@ -228,6 +232,7 @@ static int print_series(struct store *s, const struct past *p, const struct past
 	return rc;
 }
 
+/* What is empty becomes null. The caller owns it. */
 static json_t *difference_json(const struct past_difference *d)
 {
 	json_t *o = json_object();
@@ -273,6 +278,7 @@ static json_t *series_json(struct store *s, const struct past *p, const struct p
 	return o;
 }
 
+/* The caller owns it. */
 static json_t *past_json(const struct past *p)
 {
 	json_t *o = json_object(), *a = json_array();
@@ -289,6 +295,7 @@ static json_t *past_json(const struct past *p)
 	return o;
 }
 
+/* p must have a benchmark. How many there are, of what, and from when to when. */
 static void print_past_head(const struct past *p)
 {
 	struct buf b = {0};
@@ -335,6 +342,7 @@ static int tell_past(struct cmd *c, const struct past *p, bool json)
 	return json ? js_print(o, false) : STATUS_OK;
 }
 
+/* Whether an option is set that is not for history. */
 static bool has_others_options(const struct opts_bench *o)
 {
 	bool run =
@@ -342,6 +350,7 @@ static bool has_others_options(const struct opts_bench *o)
 	return run || o->by_run || o->dot;
 }
 
+/* Gives the exit status. */
 int bench_history(struct cmd *c, const struct opts_bench *o)
 {
 	struct past p;

@@ -63,6 +63,7 @@ static void compare_name(struct differing *d, enum trust_part part, const char *
 		free(v[i]);
 }
 
+/* Names that either of the two has, each once. */
 static void compare_part(struct differing *d, enum trust_part part)
 {
 	const struct elements *before = &d->p->v[d->bench[1]].w.side.part[part],
@@ -80,7 +81,7 @@ struct built {
 	char *command, *commit;
 };
 
-/* Takes the first of the builds: returns 1. */
+/* Takes the first of the builds: returns 1. In any case: the walk ends there. */
 static int take_build(void *arg, const struct store_build *b)
 {
 	struct built *x = arg;

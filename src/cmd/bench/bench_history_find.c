@@ -88,6 +88,7 @@ static int take_past_run(struct store *s, store_id id, struct past *p)
 	return rc;
 }
 
+/* Order of qsort: by time, then by id. */
 static int compare_benches(const void *pa, const void *pb)
 {
 	const struct past_bench *a = pa, *b = pb;
@@ -172,6 +173,7 @@ int past_find(struct cmd *c, const char *word, struct past *ret)
 	return rc < 0 ? report_err(&err, STATUS_SELF) : STATUS_OK;
 }
 
+/* p is empty then. */
 void past_release(struct past *p)
 {
 	for (size_t i = 0; i < p->n; i++)

@@ -38,6 +38,7 @@ static volatile sig_atomic_t stopped;
 static volatile pid_t recorder; /* it hands on what comes to it alone */
 static bool watching;
 
+/* A signal's handler: notes it, and hands it to the recorder if it was sent to this process alone. Keeps errno. */
 static void pass_signal_to_recorder(int sig, siginfo_t *si, void *context)
 {
 	int e = errno;
@@ -66,11 +67,13 @@ void bench_stop_begin(void)
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 }
 
+/* The signal that came, 0: none. */
 int bench_stopped(void)
 {
 	return stopped;
 }
 
+/* The signals do what they did before. Gives the one that came, 0: none. */
 int bench_stop_end(void)
 {
 	for (size_t i = 0; i < N_ENDING; i++)
@@ -126,6 +129,7 @@ static _Noreturn void exec_bench_command(const struct run_trust *t, const char *
 	_exit(0);
 }
 
+/* The time in seconds. */
 static double seconds(struct timeval t)
 {
 	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
@@ -161,7 +165,8 @@ static void copy_out(int fd)
 			break;
 }
 
-/* A file without a name: it may be larger than memory has room for. */
+/* A file without a name: it may be larger than memory has room for. A descriptor, which the caller closes; -1 or
+ * -errno: there is none. */
 static int open_out(void)
 {
 	const char *dir = getenv("TMPDIR");
@@ -293,6 +298,7 @@ int bench_once(struct run_trust *t, const char *home, const char *index, const c
 	return rc;
 }
 
+/* Closes what it printed, too; o is empty then. */
 void bench_once_release(struct bench_once *o)
 {
 	for (size_t i = 0; i < o->n_results; i++) {

@@ -19,6 +19,7 @@
 
 #define WAITING_MAX 256 /* sessions; more are left to stemma trust --seal */
 
+/* Frees what is noted of the runs that wait. */
 static void forget_waiting(struct bench_plan *p)
 {
 	for (size_t i = 0; i < p->n_waiting; i++)

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Order of qsort: the least first. */
 static int compare_row_values(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -77,11 +78,13 @@ static void format_row_number(struct buf *b, const struct bench_row *r, double v
 		buf_printf(b, "%.6g", v);
 }
 
+/* The titles of the columns that bench_row_print prints. */
 void bench_row_head(void)
 {
 	printf("%-20s  %-12s  quartiles  (least … most)\n", "", "median");
 }
 
+/* Prints one line: a text, how many values a run has, or median and quartiles. */
 void bench_row_print(const struct bench_row *r)
 {
 	struct buf name = {0}, text = {0};
@@ -118,6 +121,7 @@ void bench_row_print(const struct bench_row *r)
 	buf_release(&text);
 }
 
+/* What it has depends on the row: figures, the number of values, or the text. The caller owns it. */
 json_t *bench_row_json(const struct bench_row *r)
 {
 	json_t *o = json_object();

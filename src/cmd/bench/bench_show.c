@@ -105,7 +105,7 @@ static int find_named_runs(struct cmd *c, const char *text, bool only_file, stru
 	return r < 0 ? r : 1;
 }
 
-/* None named: the last benchmark. As find_named_runs. */
+/* None named: the last benchmark. As find_named_runs. 1, 0, -errno with a sentence. */
 static int find_operand_runs(struct cmd *c, struct bench_shown *x, struct ids *runs, struct err *err)
 {
 	int r = 1;
@@ -168,17 +168,20 @@ static int load_shown_run(struct store *s, store_id id, const struct witness_opt
 	return witness_runs(s, &id, 1, o, err, &r->w);
 }
 
+/* Order of qsort: by time, then by ULID. */
 static int compare_by_start_and_ulid(const void *a, const void *b)
 {
 	const struct bench_show_run *x = a, *y = b;
 	return x->start != y->start ? (x->start > y->start) - (x->start < y->start) : strcmp(x->ulid, y->ulid);
 }
 
+/* Exited with status 0. A signal, and an end that is not known, are not. */
 static bool ended_well(const struct bench_show_run *r)
 {
 	return r->ending == TERM_ending_exited && r->code == 0;
 }
 
+/* It may not be used afterwards. */
 static void bench_show_release(struct bench_shown *x)
 {
 	for (size_t i = 0; i < x->n; i++) {
@@ -195,18 +198,21 @@ static void bench_show_release(struct bench_shown *x)
 
 /* ---- what they have ---- */
 
+/* Static. */
 static const char *bench_show_part_word(enum bench_show_part p)
 {
 	static const char *const words[] = {"input", "program", "parameter", "result"};
 	return words[p];
 }
 
+/* Part p of run i; x owns it. */
 static const struct elements *elements_of_part(const struct bench_shown *x, size_t i, enum bench_show_part p)
 {
 	static const enum trust_part parts[] = {TRUST_INPUTS, TRUST_INVARIANTS, TRUST_PARAMETERS, TRUST_RESULTS};
 	return &x->v[i].w.side.part[parts[p]];
 }
 
+/* Of the programs only binaries are shown. */
 static bool is_element_of_part(enum bench_show_part p, const char *name)
 {
 	return p != SHOW_PROGRAMS || !strcmp(name, "binary") || !strncmp(name, "program.", 8);
@@ -335,6 +341,7 @@ void bench_show_title(const struct bench_shown *x, struct buf *out)
 
 /* ---- the figures ---- */
 
+/* Of the runs that succeeded, or of all of them. Without memory the row has no values. */
 static void fill_shown_time_row(const struct bench_shown *x, bool cpu, struct bench_row *r)
 {
 	double *v = malloc((x->n + 1) * sizeof(*v));
@@ -364,6 +371,7 @@ static void result_row(const struct bench_shown *x, const char *name, struct ele
 
 /* ---- text ---- */
 
+/* A line with what the runs have for a name; the values are counted. */
 static void print_common_element(const struct bench_shown *x, enum bench_show_part p, const char *name)
 {
 	struct buf b = {0};
@@ -374,6 +382,7 @@ static void print_common_element(const struct bench_shown *x, enum bench_show_pa
 	buf_release(&b);
 }
 
+/* What was run, and which files it wrote, if it is of those. */
 static void print_show_title(const struct bench_shown *x)
 {
 	struct buf b = {0};
@@ -395,6 +404,7 @@ static size_t failed(const struct bench_shown *x)
 	return n;
 }
 
+/* Prints all runs as one. Gives the exit status. */
 static int together(const struct bench_shown *x)
 {
 	struct bench_row r;
@@ -489,6 +499,7 @@ static void add_run_row(struct table *t, const struct bench_shown *x, size_t i, 
 	}
 }
 
+/* Prints a line for each run with what varies between them. Gives the exit status. */
 static int print_run_rows(const struct cmd *c, const struct bench_shown *x)
 {
 	struct varied v = {.heads = {"RUN", "START", "WALL", "CPU", "EXIT"}, .align = "llrrl"};
@@ -522,6 +533,7 @@ static json_t *element_json(const struct element *e)
 	return json_null();
 }
 
+/* The caller owns it. */
 static json_t *shown_run_json(const struct bench_shown *x, size_t i)
 {
 	static const char *const keys[] = {"inputs", "programs", "parameters", "results"};
@@ -582,6 +594,7 @@ static json_t *varied_json(const struct bench_shown *x)
 	return a;
 }
 
+/* Prints it. Gives the exit status. */
 static int as_json(const struct bench_shown *x)
 {
 	json_t *o = json_object(), *runs = json_array();
@@ -644,6 +657,7 @@ static bool has_run_options(const struct opts_bench *o)
 	return o->runs || o->warmup || o->file || o->label.n || o->no_digest || o->keep_inputs || o->output || o->witness;
 }
 
+/* Gives the exit status. */
 int bench_show(struct cmd *c, const struct opts_bench *o)
 {
 	struct err err = {0};

@@ -40,6 +40,7 @@ struct bench {
 	bool progress;
 };
 
+/* On the error output; nothing without a terminal. done: of b->runs. */
 static void draw_progress_bar(const struct bench *b, uint64_t done, const char *what)
 {
 	enum { WIDTH = 30 };
@@ -54,6 +55,7 @@ static void draw_progress_bar(const struct bench *b, uint64_t done, const char *
 	fflush(stderr);
 }
 
+/* Clears the bar's line. */
 static void end_progress(const struct bench *b)
 {
 	if (b->progress)
@@ -104,6 +106,8 @@ static int run_repetitions(struct bench *b, struct err *err)
 	return 0;
 }
 
+/* Warms up and runs all repetitions. 0, also if the user stopped it (b->stopped); else the exit status, the error told.
+ * */
 static int repeat(struct bench *b)
 {
 	struct err err = {0};
@@ -142,6 +146,7 @@ static void collect_values(struct bench *b)
 
 /* ---- what came out ---- */
 
+/* Of the runs that succeeded, or of all of them. Without memory the row has no values. */
 static void fill_time_row(const struct bench *b, bool cpu, struct bench_row *r)
 {
 	double *v = malloc((b->n + 1) * sizeof(*v));
@@ -175,6 +180,7 @@ static double noise(const struct bench *b, bool stolen, size_t *ret_runs)
 	return worst;
 }
 
+/* On the error output: what makes the times doubtful, results that are missing, and failed runs. */
 static void report_noise(const struct bench *b, const struct bench_row *wall)
 {
 	size_t runs;
@@ -197,6 +203,7 @@ static void report_noise(const struct bench *b, const struct bench_row *wall)
 		report("%zu of %zu runs failed%s", bad, b->n, b->all ? "" : ", and are not in the table");
 }
 
+/* The table of all figures, and then the remarks on noise. */
 static void print_bench_text(const struct bench *b)
 {
 	struct bench_row r, wall;
@@ -221,6 +228,7 @@ static void print_bench_text(const struct bench *b)
 	report_noise(b, &wall);
 }
 
+/* Gives the exit status. Figures that are not known are null. */
 static int print_bench_json(const struct bench *b)
 {
 	json_t *o = json_object(), *runs = json_array(), *results = json_object(), *missing = json_object();
@@ -354,6 +362,7 @@ static int report_outcome(struct bench *b)
 	return rc == STATUS_OK && (failures(b) || b->hopeless) ? STATUS_NOTHING : rc;
 }
 
+/* Gives the exit status: that of show and history, or of the runs. */
 int cmd_bench(struct cmd *c, const struct opts_bench *o)
 {
 	struct bench b = {.c = c,

@@ -114,6 +114,7 @@ static int run_compiler(struct cmd *c, const struct opts_cc *o, const char *comp
 	return cmd_end_as(status);
 }
 
+/* Gives the exit status; cc is the compiler if none is named. */
 int cmd_cc(struct cmd *c, const struct opts_cc *o)
 {
 	char **v = c->operands;

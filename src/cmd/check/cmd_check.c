@@ -19,17 +19,20 @@ struct told {
 	bool sure;
 };
 
+/* In the style only where out is a terminal. */
 static void print_styled(const struct screen *out, const struct buf *b, enum style s)
 {
 	printf("%s%.*s%s\n", style_on(out, s), (int)b->n, b->p ? b->p : "", style_off(out));
 }
 
+/* Belongs to c. */
 static const char *rule_of(const struct check *c, uint32_t stage)
 {
 	const char *name = stages_get(c->st, stage)->name;
 	return name ? name : "(unknown rule)";
 }
 
+/* *ret: a key of the rule and the file, never 0; 0 if the file is not known. Gives 1, 0, -errno. */
 static int hash_told(const struct check *c, const struct check_input *in, uint64_t *ret)
 {
 	store_id file;
@@ -84,6 +87,7 @@ static int print_told(const struct check *c, const struct screen *out, const str
 	return r < 0 ? r : 0;
 }
 
+/* A heading for each rule, and below it what its jobs read beyond what it declares. 0, negative. */
 static int print_inputs(const struct check *c, const struct screen *out)
 {
 	struct told *told = calloc(c->inputs.n + 1, sizeof(*told));
@@ -109,6 +113,7 @@ static int print_inputs(const struct check *c, const struct screen *out)
 	return r < 0 ? r : 0;
 }
 
+/* 0, negative. */
 static int print_check(const struct check *c, const struct screen *out)
 {
 	int r = print_inputs(c, out);
@@ -130,6 +135,7 @@ static int print_check(const struct check *c, const struct screen *out)
 	return 0;
 }
 
+/* Gives the exit status: STATUS_NOTHING if a job read what its rule does not declare. */
 int cmd_check(struct cmd *c, const struct opts_check *o)
 {
 	struct target t;

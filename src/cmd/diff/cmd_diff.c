@@ -75,6 +75,7 @@ static int find_earlier_version(struct cmd *c, const char *text, const struct ta
 	return r > 0 ? STATUS_OK : r == 0 ? STATUS_NOTHING : STATUS_SELF;
 }
 
+/* Gives the exit status, or -errno, which is not told yet. */
 static int print_json(const struct diff_view *v)
 {
 	json_t *o;
@@ -111,6 +112,7 @@ static int compare_targets(struct cmd *c, const struct opts_diff *o, const struc
 	return r ? STATUS_SELF : differs ? STATUS_DIFFERS : STATUS_SAME;
 }
 
+/* Gives the exit status. */
 int cmd_diff(struct cmd *c, const struct opts_diff *o)
 {
 	static const char *const last_two[] = {"@~1", "@"};

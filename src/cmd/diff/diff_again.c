@@ -10,6 +10,7 @@
 
 /* ---- what is said ---- */
 
+/* On f: the head and the command, cut to the screen. */
 static void put_command(FILE *f, const struct screen *out, const char *head, const char *text)
 {
 	struct buf b = {0}, name = {0};
@@ -116,6 +117,7 @@ static bool report_missing(const struct again_job *j)
 	return any;
 }
 
+/* What would be run again of either side, and what is missing. Gives the exit status. */
 static int print_rerun_plan_json(const struct again_job *j)
 {
 	static const char *const names[] = {"a", "b"};
@@ -259,7 +261,7 @@ static void report_missing_hint(void)
 	            "keeps copies of inputs");
 }
 
-/* A status, and it was said. */
+/* A status, and it was said. STATUS_USAGE: a run that is to be run again is not of this user's own record. */
 static int check_owner(const struct again_job *j)
 {
 	for (int k = 0; k < 2; k++)

@@ -30,6 +30,7 @@ static struct sigaction was[N_ENDING];
 static volatile sig_atomic_t stopped;
 static volatile pid_t running;
 
+/* A signal's handler: notes it, and hands it to the step that runs. Keeps errno. */
 static void pass_signal_to_step(int sig)
 {
 	int e = errno;
@@ -50,17 +51,20 @@ void again_listen_begin(void)
 	}
 }
 
+/* The signals do what they did before. */
 void again_listen_end(void)
 {
 	for (int i = 0; i < N_ENDING; i++)
 		sigaction(ending[i], &was[i], NULL);
 }
 
+/* Whether one came. */
 bool again_is_stopped(void)
 {
 	return stopped != 0;
 }
 
+/* Nothing if none came; else it releases t and ends this process by the signal. */
 void again_end_if_stopped(struct traced_again *t)
 {
 	if (!stopped)
@@ -178,6 +182,8 @@ static int place_files(const struct again_job *j, int side, const struct again_s
 	return status;
 }
 
+/* In the step's own process: the environment of then, and what the recorder of the trace reads. trace: the folder it
+ * goes to. */
 static void set_step_environment(const struct again_job *j, const struct again_side *s, const struct again_step *t,
                                  const char *trace)
 {
@@ -222,7 +228,8 @@ static bool is_the_command(const struct again_job *j, const struct again_side *s
 }
 
 /* Beside the mounts: what can be opened for reading, and no sockets, signals or terminals of others. Single programs
- * are strictly confined, for nothing proves that each of them is as it was recorded; the run's command has its mark. */
+ * are strictly confined, for nothing proves that each of them is as it was recorded; the run's command has its mark. 0,
+ * -errno with a sentence. */
 static int enter_jail(const struct again_job *j, const struct again_side *s, const struct again_step *t,
                       struct err *err)
 {
@@ -238,6 +245,7 @@ static int enter_jail(const struct again_job *j, const struct again_side *s, con
 	return rc == 0 ? jail_enter(&jail, err) : err_set(err, -rc, "cannot confine the command");
 }
 
+/* In the step's own process: enters the jail and runs the step. A failure goes to descriptor to as struct failure. */
 static _Noreturn void exec_traced_step(const struct again_job *j, int side, const struct again_step *t,
                                        const char *trace, int to)
 {
@@ -379,6 +387,7 @@ int again_job_run_step(struct again_job *j, int side, size_t at)
 	return status;
 }
 
+/* Removes the folder with all that is in it, too; t is empty then. */
 void traced_again_release(struct traced_again *t)
 {
 	if (t->folder)

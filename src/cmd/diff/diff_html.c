@@ -52,6 +52,7 @@ static int print_html_category(const struct diff_view *v, enum diff_category cat
 	return r;
 }
 
+/* 0, -errno, which is not told yet. */
 int diff_html(const struct diff_view *v)
 {
 	const struct diff *d = v->d;

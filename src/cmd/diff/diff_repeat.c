@@ -61,6 +61,7 @@ static char **list_programs(const struct trace_set *s)
 	return v;
 }
 
+/* v ends with NULL, and may be NULL. */
 static void free_programs(char **v)
 {
 	for (size_t i = 0; v && v[i]; i++)
@@ -68,7 +69,7 @@ static void free_programs(char **v)
 	free(v);
 }
 
-/* Of a run whose traces are of the record: its whole command. */
+/* Of a run whose traces are of the record: its whole command. A status, reported. */
 static int plan_command(struct again_job *j)
 {
 	struct err err = {0};
@@ -134,7 +135,7 @@ static void describe_file(const struct again_job *j, unsigned round, const char 
 	free(work);
 }
 
-/* Files of A's that two rounds left with other bytes. */
+/* Files of A's that two rounds left with other bytes. 0, -ENOMEM. */
 static int learn_files(const struct again_job *j, unsigned first, unsigned round, struct trace_noise *n)
 {
 	const struct again_side *s = &j->ret->plan.side[0];
@@ -187,7 +188,7 @@ static int run_and_learn(struct again_job *j, unsigned round, const struct trace
 }
 
 /* Repetitions of what is the first round already (A was run for its traces), or of a first one that is made now: what a
- * recorded run has in common with none of those that are confined is no noise. */
+ * recorded run has in common with none of those that are confined is no noise. A status, reported. */
 static int repeat_rounds(struct again_job *j, const struct trace_set *recorded, struct trace_noise *n)
 {
 	const unsigned times = (unsigned)j->o->repeat;

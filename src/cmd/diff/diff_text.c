@@ -56,6 +56,7 @@ static int print_text_category(const struct diff_view *v, enum diff_category cat
 	return r;
 }
 
+/* 0, -errno, which is not told yet. */
 int diff_text(const struct diff_view *v)
 {
 	const struct diff *d = v->d;

@@ -13,7 +13,7 @@
 
 enum { STATUS_SAME = 0, STATUS_DIFFERS = 1 };
 
-/* Says that there are none, and what to do. */
+/* Says that there are none, and what to do. Gives STATUS_USAGE. */
 static int report_no_trace(const char *operand)
 {
 	report("'%s' contains no trace", operand);

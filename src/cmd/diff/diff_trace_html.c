@@ -16,6 +16,7 @@ static const char head[] =
     ".first{border-left:4px solid #c60;padding:.5rem 1rem}\n"
     "dt{color:#888}dd{margin:0 0 .4rem 1rem}\n</style></head><body>\n";
 
+/* Empties b; nothing if it is empty. */
 static void print_definition(const char *term, struct buf *b)
 {
 	if (b->n) {
@@ -48,6 +49,7 @@ static void print_html_source(const struct trace_pair *p, const struct differenc
 	free(lines.text);
 }
 
+/* One place where the two differ; the first one with its source. */
 static void put_divergence(const struct trace_pair *p, const struct difference *d, bool first)
 {
 	struct buf b = {0};
@@ -73,6 +75,7 @@ static void put_divergence(const struct trace_pair *p, const struct difference *
 	buf_release(&b);
 }
 
+/* A thread of both: where they differ, or that they are the same. */
 static void print_html_pair(const struct trace_output *v, const struct trace_pair *p)
 {
 	struct buf b = {0};
@@ -142,6 +145,7 @@ static void print_html_pair(const struct trace_output *v, const struct trace_pai
 	buf_release(&b);
 }
 
+/* 0, or the status to end with. */
 int trace_html(const struct trace_output *v)
 {
 	fputs(head, stdout);

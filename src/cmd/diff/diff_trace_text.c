@@ -22,6 +22,7 @@ static void print_headed_lines(const struct trace_output *v, const char *head, s
 	buf_reset(b);
 }
 
+/* Two lines before and after; nothing if the source is not there. */
 static void print_text_source(const struct trace_pair *p, const struct difference *d)
 {
 	struct source_lines lines;
@@ -48,6 +49,7 @@ static void put_sender(const struct trace_output *v, const struct trace_pair *p)
 	buf_release(&b);
 }
 
+/* Prints the first difference of a pair with its source and how it was called. */
 static void put_first(const struct trace_output *v, const struct trace_pair *whole)
 {
 	const struct difference *d;
@@ -86,6 +88,7 @@ static void put_first(const struct trace_output *v, const struct trace_pair *who
 	buf_release(&b);
 }
 
+/* The next differences in short, 5 of them without --all, and how many there are more. */
 static void put_later(const struct trace_output *v, const struct trace_pair *p)
 {
 	const size_t n = trace_differences(p), shown = v->all || n < 5 ? n : 5, total = p->c.result.total + n - p->c.n;
@@ -125,6 +128,8 @@ static void put_first_function(const struct trace_side *s, struct buf *b)
 	buf_char(b, ',');
 }
 
+/* One thread of both runs: the first difference with its source, or that they are the same, then the others and notes.
+ * */
 static void print_text_pair(const struct trace_output *v, const struct trace_pair *p)
 {
 	struct buf b = {0};

@@ -57,7 +57,7 @@ static int version_size(const struct diff_view *v, store_id id, uint64_t *ret_n,
 	return r < 0 ? r : 0;
 }
 
-/* 0, -errno. */
+/* 0, -errno. Appends the item's words to b. */
 static int file_item(const struct diff_view *v, const struct diff_item *i, struct buf *b)
 {
 	struct buf before = {0}, after = {0};
@@ -127,6 +127,7 @@ static void format_item_metric(struct buf *b, struct str s, bool bytes, bool wit
 		fmt_size(b, n, bytes);
 }
 
+/* max: bytes. What is longer ends with "...". */
 static void format_cut_name(struct buf *b, struct str s, size_t max)
 {
 	fmt_name(b, str_n(s.p, s.n < max ? s.n : max));

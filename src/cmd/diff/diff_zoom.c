@@ -69,6 +69,7 @@ struct zoom_job {
 	char *programs[3];
 };
 
+/* Whether step i of a side is to be traced again: of a whole run, without a partner, or of the process in question. */
 static bool is_wanted(const struct zoom_job *z, int side, size_t i)
 {
 	const struct again_side *s = &z->job.ret->plan.side[side];
@@ -87,6 +88,8 @@ static bool is_planned(const struct zoom_job *z)
 	return found[0] && found[1];
 }
 
+/* Plans the steps to run again in z->job; whole: the runs as they were, else single steps. 0, -errno with a sentence.
+ * */
 static int plan_once(struct zoom_job *z, bool whole, struct err *err)
 {
 	struct again_job *j = &z->job;
@@ -138,7 +141,7 @@ static const char *may_run(const struct zoom_job *z)
 	return fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y') ? NULL : "it was not run again";
 }
 
-/* A side, recorded as z->zoom says. */
+/* A side, recorded as z->zoom says. A status, reported. */
 static int run_side(struct zoom_job *z, int side, unsigned round, struct trace_set *ret)
 {
 	struct again_job *j = &z->job;
@@ -150,6 +153,7 @@ static int run_side(struct zoom_job *z, int side, unsigned round, struct trace_s
 	return status == STATUS_OK ? again_job_take_in(j, side, ret) : status;
 }
 
+/* Runs both sides once more and sets what was traced. Gives the exit status. */
 static int run_pass(struct zoom_job *z, unsigned round, struct trace_comparison *ret)
 {
 	int status = run_side(z, 0, round, &ret->set[0]);
@@ -251,6 +255,7 @@ static const char *look_closer(struct zoom_job *z, size_t step[2], struct err *e
 	return "what differs is too small a part of what was taken back";
 }
 
+/* Runs again with a closer look at where they differ: step of both sides. NULL, or a sentence on why it cannot be. */
 static const char *zoom_into(struct zoom_job *z, size_t step[2], struct diff_zoom *ret)
 {
 	struct err err = {0};
@@ -300,6 +305,7 @@ void diff_zoom(struct cmd *c, const struct opts_diff *o, struct trace_comparison
 	}
 }
 
+/* z itself may not be used afterwards. */
 void diff_zoom_release(struct diff_zoom *z)
 {
 	trace_comparison_release(&z->closer);

@@ -152,6 +152,7 @@ struct standbys {
 	pid_t first;
 };
 
+/* A visitor of the standbys: counts them and keeps the first one's process. */
 static void count_standby(void *arg, pid_t pid, const char *run, bool own)
 {
 	struct standbys *s = arg;
@@ -226,6 +227,7 @@ static void own_group(char *ret, size_t size)
 		fclose(f);
 }
 
+/* Whether control groups can be made here, which limits on a run's processes need. */
 static void check_groups(struct report *r)
 {
 	char path[4096], procs[4200], controllers[128];
@@ -244,6 +246,7 @@ static void check_groups(struct report *r)
 	      ours ? "can be made here" : "none can be made here", *controllers ? ": " : "", controllers, process_limit());
 }
 
+/* Whether the kernel lets this user count events of its own processes. */
 static void check_events(struct report *r)
 {
 	char text[32];
@@ -269,6 +272,7 @@ static void check_process_events(struct report *r)
 	procevents_close(e);
 }
 
+/* Whether a parent may read its children's memory, as Yama says. */
 static void check_memory(struct report *r)
 {
 	int scope = capture_yama();
@@ -280,6 +284,7 @@ static void check_memory(struct report *r)
 		check(r, "process memory", GOOD, "a parent may read its children's (Yama ptrace_scope %d)", scope);
 }
 
+/* Whether files have numbers of generations. home: the store's folder, else the root is asked. */
 static void check_identity(struct report *r, const char *home)
 {
 	struct fileid id;
@@ -292,6 +297,7 @@ static void check_identity(struct report *r, const char *home)
 	      id.gen ? "" : ": no generation numbers, inode numbers alone");
 }
 
+/* Where the store lies and whether it can be written to; a fault makes the whole report bad. */
 static void check_store(struct report *r, struct cmd *c)
 {
 	struct err err = {0};
@@ -419,6 +425,7 @@ static void check_spec(struct report *r)
 	      unwinds ? "run --trace-stacks works" : "no run --trace-stacks", probes ? " " : ": ", functions);
 }
 
+/* Gives the exit status: STATUS_NOTHING if something that all needs is at fault. */
 int cmd_doctor(struct cmd *c, const struct opts_doctor *o)
 {
 	struct report r = {.json = o->json, .checks = o->json ? json_array() : NULL};

@@ -39,6 +39,7 @@ static bool is_library_name(const char *name)
 	return n == 0 || name[7] == '_';
 }
 
+/* Adds a library that can be read. Of those with one name the first counts, as for the loader. */
 static void append_library(struct libraries *l, const char *path)
 {
 	for (size_t i = 0; i < l->n; i++)
@@ -50,6 +51,7 @@ static void append_library(struct libraries *l, const char *path)
 	memcpy(l->v[l->n++].path, path, strlen(path) + 1);
 }
 
+/* A folder that cannot be read has none. */
 static void append_folder_libraries(struct libraries *l, const char *folder)
 {
 	DIR *d = opendir(folder);
@@ -61,6 +63,7 @@ static void append_folder_libraries(struct libraries *l, const char *folder)
 		closedir(d);
 }
 
+/* In the child: a path and a locale of which the answers do not depend. 0, not 0. */
 static int plain_environment(void *arg)
 {
 	(void)arg;
@@ -87,7 +90,8 @@ static void in_cache(struct libraries *l)
 	buf_release(&printed);
 }
 
-/* Writes the version to standard output, where the library itself is to write nothing. */
+/* Writes the version to standard output, where the library itself is to write nothing. For a child: 0, or not 0 where
+ * it has none. */
 static int load_library(void *path)
 {
 	int to = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), null = dup2(STDERR_FILENO, STDOUT_FILENO);

@@ -66,6 +66,7 @@ static int add_target(struct cmd *c, const char *text, bool only_file, struct se
 	return STATUS_OK;
 }
 
+/* Adds all operands, and what is to be highlighted. Gives the exit status. */
 static int select_targets(struct cmd *c, const struct opts_export *o, struct selection *s)
 {
 	int status = STATUS_OK;
@@ -108,6 +109,7 @@ static int write_document(struct prov_source *p, const struct export_format *f, 
 	return destination_close(path, &d, status);
 }
 
+/* Gives the exit status. */
 static int list_formats(void)
 {
 	for (size_t i = 0; i < export_n_formats; i++)
@@ -115,6 +117,7 @@ static int list_formats(void)
 	return STATUS_OK;
 }
 
+/* Whether a rerun made it, in a store of its own. */
 static bool is_own_run(void *arg, store_id run)
 {
 	struct cmd *c = arg;
@@ -145,6 +148,7 @@ static int write_selected(struct cmd *c, const struct opts_export *o, const stru
 	return status;
 }
 
+/* Gives the exit status. */
 int cmd_export(struct cmd *c, const struct opts_export *o)
 {
 	struct timespec now;

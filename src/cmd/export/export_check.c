@@ -51,6 +51,7 @@ int export_check_documents(const struct cmd *c)
 	return status;
 }
 
+/* STATUS_OK: valid; STATUS_NOTHING: violations, which are printed; STATUS_SELF. */
 int export_check_source(struct prov_source *p)
 {
 	struct err err = {0};

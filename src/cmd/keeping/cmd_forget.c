@@ -33,6 +33,7 @@ static struct str append_text_offset(struct forget *w, struct str s)
 	return str_n((const char *)at, s.n);
 }
 
+/* While the text grew, s->p was an offset into it: makes it a pointer. The text must not change afterwards. */
 static void resolve_text_offset(const struct forget *w, struct str *s)
 {
 	*s = s->n ? str_n(w->text.p + (size_t)s->p, s->n) : str_of("");
@@ -56,7 +57,8 @@ static int add_word(struct forget *w, struct str s)
 	return 0;
 }
 
-/* What arguments call a file: its path, and the last part of it, which is what they say in its own directory. */
+/* What arguments call a file: its path, and the last part of it, which is what they say in its own directory. 0,
+ * -ENOMEM. */
 static int add_names(struct forget *w, struct str path)
 {
 	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
@@ -242,6 +244,7 @@ static int cut_chosen(struct forget *w)
 	return status;
 }
 
+/* Gives the exit status. */
 int cmd_forget(struct cmd *c, const struct opts_forget *o)
 {
 	if (!c->n_operands)

@@ -102,6 +102,7 @@ static int print_cut(const struct keep_cut_options *cut, const struct gc_choice 
 	return status;
 }
 
+/* Gives the exit status. */
 int cmd_gc(struct cmd *c, const struct opts_gc *o)
 {
 	struct gc_options options;

@@ -82,11 +82,13 @@ static void print_secret(struct secrets *s, const char *family, struct str secre
 	buf_release(&b);
 }
 
+/* For keep's callbacks: one that is in the record. arg: as of print_secret. */
 static void in_record(void *arg, const struct keep_secret *k)
 {
 	print_secret(arg, k->family, k->secret, k);
 }
 
+/* For callbacks: one that is in a file, of which no more is known. */
 static void print_file_secret(void *arg, const char *family, struct str secret)
 {
 	print_secret(arg, family, secret, NULL);
@@ -202,6 +204,7 @@ static int search_operand(struct secrets *s, const char *text)
 	return search_record(s, str_n(ulid, run.ulid.n));
 }
 
+/* Gives the exit status: STATUS_NOTHING if it found some and did not remove them. */
 int cmd_secrets(struct cmd *c, const struct opts_secrets *o)
 {
 	struct secrets s = {.c = c, .o = o};

@@ -64,6 +64,7 @@ static int take_turn(const char *home)
 	return fd;
 }
 
+/* Sets the file's time so that the next try comes after AGAIN, not only in a day. */
 static void put_off(int fd)
 {
 	struct timespec at[2] = {{.tv_nsec = UTIME_OMIT}, {0}};
@@ -72,6 +73,7 @@ static void put_off(int fd)
 	futimens(fd, at); /* else it is tomorrow */
 }
 
+/* On the error output: how many runs and builds were forgotten, and how much less space it takes. */
 static void report_removed(const struct gc_choice *choice, const struct keep_cut_stats *stats)
 {
 	struct buf size = {0};

@@ -213,6 +213,7 @@ static int load_array_roots(struct cmd *c, struct roots *ret)
 	return status;
 }
 
+/* Gives the exit status. */
 int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
 {
 	struct err err = {0};

@@ -170,6 +170,7 @@ static int fmt_input(struct cmd *c, const struct made *m, size_t i, struct buf *
 	return r < 0 ? r : 0;
 }
 
+/* Appends the inputs by their roles, at most max by name; where there are many of a sort, only how many. 0. */
 static int fmt_inputs(struct cmd *c, const struct made *m, size_t max, struct buf *b)
 {
 	const struct why *n = m->n;
@@ -259,6 +260,7 @@ struct made_width {
 	int brief; /* 1: without the shell and the seconds; 2: without the time of day; 3: without who and when, too */
 };
 
+/* Appends " from ..."; max 0: only how many. Nothing if it has none. 0, negative. */
 static int fmt_made_inputs(struct cmd *c, const struct made *m, size_t max, struct buf *line)
 {
 	const size_t n = m->arrays.n_shown;
@@ -295,7 +297,7 @@ static int fmt_made(struct cmd *c, struct made *m, struct made_width w, struct b
 	return r < 0 ? r : fmt_disk(c, m->t, w.argv, w.brief != 0, line);
 }
 
-/* Which of the inputs are parts of arrays. */
+/* Which of the inputs are parts of arrays. 0, -errno. */
 static int find_input_arrays(struct cmd *c, struct made *m)
 {
 	const struct why *n = m->n;
@@ -519,7 +521,7 @@ static int explain_file(struct cmd *c, const char *text, unsigned how, json_t *l
 	return r < 0 ? STATUS_SELF : made ? STATUS_OK : STATUS_NOTHING;
 }
 
-/* Each made file of a folder, for the JSON. */
+/* Each made file of a folder, for the JSON. A status, reported. */
 static int explain_folder_files(struct cmd *c, const char *text, const struct folder_filter *only, unsigned how,
                                 json_t *list)
 {
@@ -571,6 +573,7 @@ static int explain(struct cmd *c, const char *text, unsigned how, json_t *list)
 	                            : why_print_folder(c, text, how);
 }
 
+/* Gives the exit status, the worst of all operands. */
 int cmd_why(struct cmd *c, const struct opts_why *o)
 {
 	if (!c->n_operands)

@@ -84,6 +84,7 @@ static void put_branch(const struct lineage_view *v, uint32_t node, const struct
 	fputs("]\n", to);
 }
 
+/* STATUS_OK, or a status, and it was said. */
 int lineage_dot(const struct lineage_view *v, FILE *to)
 {
 	const struct lineage *l = v->l;

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* r is empty then. */
 void repeats_release(struct repeats *r)
 {
 	free(r->count);

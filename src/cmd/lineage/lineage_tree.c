@@ -41,7 +41,7 @@ struct tree {
 
 /* ---- words ---- */
 
-/* Parts of a Zarr array, by the array. */
+/* Parts of a Zarr array, by the array. 1, -errno; 0: the store lacks it. */
 static int describe_array(struct tree *t, uint32_t node)
 {
 	struct version_info v;
@@ -204,7 +204,7 @@ static const char *node_note(struct tree *t, uint32_t node)
 	return t->failed ? "" : t->notes.p + t->note_at[node];
 }
 
-/* Who is behind all; and of stages, which are few, what each is. */
+/* Who is behind all; and of stages, which are few, what each is. 0 or more, -errno. */
 static int describe_nodes(struct tree *t)
 {
 	int r = look_at_users(t);
@@ -263,6 +263,7 @@ static const char *name_for_repeats(void *arg, uint32_t node)
 	return node_name(arg, node);
 }
 
+/* 0, -errno. */
 static int fold_repeats(struct tree *t)
 {
 	return repeats_find(&t->shape, t->v->l, name_for_repeats, t, t->v->options->all, &t->repeats);
@@ -270,6 +271,7 @@ static int fold_repeats(struct tree *t)
 
 /* ---- printing ---- */
 
+/* To stdout. */
 static void print_buf(const struct buf *b)
 {
 	if (b->n)
@@ -422,6 +424,7 @@ static void print_subtree(struct tree *t, uint32_t root)
 	buf_release(&indent);
 }
 
+/* Appends ", N things" to a list; nothing for 0. */
 static void count_line(struct buf *b, uint64_t n, const char *one, const char *many)
 {
 	if (n)
@@ -521,12 +524,14 @@ int lineage_shape(const struct lineage_view *v, struct shape *ret)
 	return 0;
 }
 
+/* Only of a shape that was made for it. */
 void lineage_shape_release(const struct lineage_view *v, struct shape *s)
 {
 	if (!v->stages)
 		shape_release(s);
 }
 
+/* STATUS_OK, or a status, and it was said. */
 int lineage_tree(const struct lineage_view *v)
 {
 	const struct lineage *l = v->l;

@@ -4,6 +4,7 @@
 
 #define ARGV_MAX 200 /* bytes of a command line */
 
+/* Appends "name=value" of the job, each after blanks. */
 static void put_wildcards(const struct stage *g, struct buf *b)
 {
 	for (size_t i = 0; i < g->wildcards_n; i += strlen(g->wildcards + i) + 1) {
@@ -43,7 +44,7 @@ static int put_cell(const struct stage_view *w, const struct stage_cell *c, stru
 	return r < 0 ? r : 1;
 }
 
-/* 1 or 0, -errno. */
+/* 1 or 0, -errno. Appends the node's name to b. */
 static int put_name(const struct stage_view *w, uint32_t node, struct buf *b)
 {
 	const struct stage *g = stage_view_stage(w, node);
@@ -70,6 +71,7 @@ static int put_name(const struct stage_view *w, uint32_t node, struct buf *b)
 	return r;
 }
 
+/* Appends when it began, how long it took, its job, and how many programs it ran or failed. g may be NULL. */
 static void put_note(const struct stage *g, const struct stage_cost *c, struct buf *b)
 {
 	if (c->start != TIME_NONE) {

@@ -58,7 +58,7 @@ static int fmt_group_inputs(struct cmd *c, struct zarr *z, const struct folder_g
 	return r;
 }
 
-/* ": made by CMD from INPUTS by WHO, WHEN" */
+/* ": made by CMD from INPUTS by WHO, WHEN". 0 or more, -errno. */
 static int fmt_group(struct cmd *c, struct zarr *z, const struct folder_group *g, struct buf *b)
 {
 	buf_printf(b, ": made by ");
@@ -74,7 +74,7 @@ static int fmt_group(struct cmd *c, struct zarr *z, const struct folder_group *g
 	return r;
 }
 
-/* The files of a group, of an array its chunks as one; arrays with chunks first. */
+/* The files of a group, of an array its chunks as one; arrays with chunks first. 0, -errno. */
 static int fmt_group_files(struct zarr *z, const struct folder_group *g, struct buf *b)
 {
 	struct zarr_list l = {0};
@@ -102,6 +102,7 @@ static int fmt_group_files(struct zarr *z, const struct folder_group *g, struct 
 	return r;
 }
 
+/* 0, negative; then nothing is printed. */
 static int print_group(struct cmd *c, struct zarr *z, const struct folder_group *g)
 {
 	struct buf b = {0};
@@ -157,6 +158,7 @@ int why_print_folder(struct cmd *c, const char *text, unsigned flags)
 	return status;
 }
 
+/* 1, 0, -errno. */
 int why_wants_chunk(void *chunks, struct str path)
 {
 	struct why_chunks *w = chunks;
@@ -165,7 +167,7 @@ int why_wants_chunk(void *chunks, struct str path)
 	return r > 0 ? zarr_box_has(w->z, w->node, &w->box, &p) : r;
 }
 
-/* One line: so many chunks of the array, and what is said of them. */
+/* One line: so many chunks of the array, and what is said of them. 0 or more, -errno. */
 static int print_chunks(struct cmd *c, struct zarr *z, uint32_t node, const struct zarr_count *n,
                         const struct folder_group *g, const char *words)
 {

@@ -65,6 +65,7 @@ static int put_users(const struct workflows *w, const struct workflow_shared *x,
 	return r;
 }
 
+/* Cut to the width of a terminal. b stays as it is. */
 static void print_line(const struct screen *out, const struct buf *b, enum style s)
 {
 	struct buf line = {0};
@@ -148,6 +149,7 @@ static int print_outside(const struct workflows *w, const struct screen *out)
 	return r < 0 ? r : 0;
 }
 
+/* 0, negative. */
 static int print_all(const struct workflows *w, const struct screen *out)
 {
 	int r = print_outside(w, out);

@@ -76,6 +76,7 @@ static int find_subjects(struct cmd *c, struct report_request *q)
 	return status;
 }
 
+/* Gives the exit status. */
 int cmd_report(struct cmd *c, const struct opts_report *o)
 {
 	struct err err = {0};

@@ -28,7 +28,7 @@ static unsigned inject_after(const char *setting)
 	return !strcmp(setting, "off") ? 0 : !strcmp(setting, "always") ? 1 : STOPS;
 }
 
-/* What is called when the command has ended must be there before it begins. */
+/* What is called when the command has ended must be there before it begins. A status, reported. */
 static int load_before(bool summary, bool trust)
 {
 	struct err err = {0};
@@ -86,7 +86,7 @@ static int choose_capture(struct cmd *c, struct opts_run *o, struct run_choice *
 	return STATUS_OK;
 }
 
-/* Do they go together? */
+/* Do they go together? A status, reported. */
 static int check_choice(struct cmd *c, const struct opts_run *o, const struct run_choice *k)
 {
 	const char *asks = o->exact ? "--exact" : o->trace_stacks ? "--trace-stacks" : "--trace-calls";
@@ -213,6 +213,7 @@ static int record_command(struct cmd *c, const struct opts_run *o, enum digest_c
 	return rc;
 }
 
+/* Gives the exit status: that of the command if there was no error of its own. */
 int cmd_run(struct cmd *c, const struct opts_run *given)
 {
 	struct opts_run with = *given;

@@ -85,6 +85,7 @@ static int send(const struct stop *s, int sig)
 	return rc;
 }
 
+/* Gives the exit status. Without a run it lists those that are being recorded. */
 int cmd_stop(struct cmd *c, const struct opts_stop *o)
 {
 	struct stop s = {.wanted = c->n_operands ? c->operands[0] : NULL, .json = o->json};

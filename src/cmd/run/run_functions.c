@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Beside this program, or as it is installed. False: it is not there. */
 static bool find_function_tracer(char *ret, size_t n)
 {
 	return io_own("../capture/function_trace/stemma-trace-functions",

@@ -17,6 +17,7 @@ struct run_limits {
 	bool automatic;
 };
 
+/* "auto" alone or with more after a comma. */
 static bool is_auto(const char *limits)
 {
 	return !strncmp(limits, "auto", 4) && (!limits[4] || limits[4] == ',');
@@ -114,11 +115,13 @@ int run_limits_prepare(struct run_limits *l, struct monitor_options *m)
 	return STATUS_OK;
 }
 
+/* After both are made: the monitor gets the limits. */
 void run_limits_attach(struct run_limits *l, struct monitor *m)
 {
 	watchdog_attach(l->watchdog, m);
 }
 
+/* A limit that is not known is passed over. what: who reached it. */
 static void report_exceeded(const char *what, const struct summary_limit *l)
 {
 	struct buf peak = {0}, limit = {0};

@@ -68,7 +68,7 @@ static int check_writable(const char *path, const char *given, struct err *err)
 	return rc;
 }
 
-/* Into what is no regular file: a pipe, a terminal. */
+/* Into what is no regular file: a pipe, a terminal. 0, -errno with a sentence. */
 static int write_through(const char *path, const struct buf *text, struct err *err)
 {
 	FILE *f = fopen(path, "we");
@@ -154,6 +154,7 @@ static void print_progress_line(void *arg)
 	buf_release(&b);
 }
 
+/* Nothing if no progress stands there. */
 static void clear_progress(struct run_monitor *r)
 {
 	if (r->shown)
@@ -344,6 +345,7 @@ int run_monitor_attach(struct cmd *c, const struct opts_run *o)
 	return rc;
 }
 
+/* NULL is no error. */
 void run_monitor_close(struct run_monitor *r)
 {
 	if (!r)

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+/* By the figure's unit: a time, a duration, a size, thousandths, or a plain number. */
 static void format_report_value(struct buf *b, enum figure_name f, int64_t value)
 {
 	const char *unit = figure_unit(f);
@@ -19,12 +20,14 @@ static void format_report_value(struct buf *b, enum figure_name f, int64_t value
 		buf_printf(b, "%lld", (long long)value);
 }
 
+/* With blanks for underscores. */
 static void format_spaced_name(struct buf *b, const char *word)
 {
 	for (; *word; word++)
 		buf_char(b, *word == '_' ? ' ' : *word);
 }
 
+/* Empties value. */
 static void print_report_line(FILE *out, const char *name, struct buf *value, const char *rest)
 {
 	struct buf words = {0};

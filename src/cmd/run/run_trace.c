@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The run goes on without traces. e: errno; what could not be done. */
 static void give_up_traces(struct run_trace *t, int e, const char *what)
 {
 	if (!t->quiet)

@@ -61,6 +61,7 @@ static int keep_token(const char *path, struct err *err, char ret[SERVE_TOKEN + 
 	return rc < 0 ? err_set(err, -rc, "cannot write '%s'", path) : 0;
 }
 
+/* For a program that waits for the server to be ready. */
 static void print_address(void *arg, const char *address)
 {
 	(void)arg;
@@ -93,6 +94,7 @@ static int read_options(const struct cmd *c, const struct opts_serve *o, struct 
 	return STATUS_OK;
 }
 
+/* Gives the exit status. Serves until it is told to end. */
 int cmd_serve(struct cmd *c, const struct opts_serve *o)
 {
 	struct err err = {0};

@@ -21,6 +21,7 @@ static void add_count(struct table *t, uint64_t n, bool complete)
 		table_cellf(t, "%llu%s", (unsigned long long)n, complete ? "" : "+");
 }
 
+/* Adds a row of one run: when, how long, how it ended, how many files it used and made. */
 static void add_row(struct cmd *c, struct table *t, const struct run_info *r, uint64_t used, uint64_t made)
 {
 	struct buf b = {0};
@@ -71,7 +72,7 @@ static int print_log_run(void *arg, const struct run_info *r, uint64_t used, uin
 	return v->status != STATUS_OK || (v->o->count && v->shown == v->o->count);
 }
 
-/* A status, or -errno. */
+/* A status, or -errno. *ret_shown: how many runs are in it. */
 static int log_json(struct cmd *c, const struct opts_log *o, const struct idset *only, uint64_t *ret_shown)
 {
 	json_t *all;
@@ -111,6 +112,7 @@ static int select_runs(struct cmd *c, const struct expr *e, struct idset *ret)
 	return r < 0 ? cmd_report_unread(c->store, "list the runs") : STATUS_OK;
 }
 
+/* Gives the exit status: STATUS_NOTHING if no run is listed. */
 int cmd_log(struct cmd *c, const struct opts_log *o)
 {
 	static const char *const heads[] = {"RUN", "START", "TIME", "EXIT", "IN", "OUT", "COMMAND"};

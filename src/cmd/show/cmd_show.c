@@ -11,6 +11,7 @@ void show_field_str(const char *name, struct str value)
 	buf_release(&b);
 }
 
+/* ns. Nothing where it is not known. */
 void show_field_time(const char *name, int64_t ns)
 {
 	struct buf b = {0};
@@ -19,6 +20,7 @@ void show_field_time(const char *name, int64_t ns)
 	buf_release(&b);
 }
 
+/* A line for each item; the name stands before the first. */
 void show_field_list(const char *name, const struct strlist *l)
 {
 	struct str s;
@@ -26,6 +28,7 @@ void show_field_list(const char *name, const struct strlist *l)
 		show_field_str(name, s);
 }
 
+/* As a shell reads it. Nothing where it is empty. */
 void show_field_argv(const char *name, const struct strlist *l)
 {
 	struct buf b = {0};
@@ -78,6 +81,7 @@ static int show_operand(struct cmd *c, const struct opts_show *o, int i, json_t 
 	return STATUS_SELF;
 }
 
+/* Gives the exit status: STATUS_NOTHING if a file differs from its record. */
 int cmd_show(struct cmd *c, const struct opts_show *o)
 {
 	bool differs = false;

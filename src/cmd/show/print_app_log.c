@@ -23,6 +23,7 @@ static bool print_listed_field(const struct view *w, const char *name, size_t i,
 	return true;
 }
 
+/* At most 200 bytes, then how many there are. */
 static void put_short(struct buf *b, struct str s)
 {
 	enum { MOST = 200 };
@@ -39,6 +40,7 @@ static void put_real(struct buf *b, double v)
 		buf_printf(b, "%.6g", v);
 }
 
+/* The settings that the run said, until the list is cut. */
 static void configs_text(const struct view *w, const struct app_log_run *r)
 {
 	struct buf b = {0};
@@ -59,6 +61,7 @@ static void configs_text(const struct view *w, const struct app_log_run *r)
 	buf_release(&b);
 }
 
+/* The metrics that the run said: the last value of each, and between which all lie. */
 static void metrics_text(const struct view *w, const struct app_log_run *r)
 {
 	struct buf b = {0};
@@ -83,6 +86,7 @@ static void metrics_text(const struct view *w, const struct app_log_run *r)
 	buf_release(&b);
 }
 
+/* said: which kind of words; name: its field. */
 static void words_text(const struct view *w, unsigned said, const char *name)
 {
 	struct buf b = {0};
@@ -112,6 +116,7 @@ struct parts {
 	int64_t first;
 };
 
+/* Order of qsort: by the first. */
 static int parts_cmp(const void *pa, const void *pb)
 {
 	const struct parts *a = pa, *b = pb;
@@ -158,6 +163,7 @@ static int activities_text(const struct view *w)
 	return 0;
 }
 
+/* Nothing if no process said that it is a rank. */
 static void ranks_text(const struct view *w)
 {
 	struct buf b = {0};

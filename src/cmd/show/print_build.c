@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Nothing for an empty text. */
 static void field_text(const char *name, const char *text)
 {
 	struct buf b = {0};
@@ -13,6 +14,7 @@ static void field_text(const char *name, const char *text)
 	buf_release(&b);
 }
 
+/* v ends with NULL. Words as a shell reads them. */
 static void field_words(const char *name, char *const *v)
 {
 	struct buf b = {0};
@@ -25,6 +27,7 @@ static void field_words(const char *name, char *const *v)
 	buf_release(&b);
 }
 
+/* A line for each thing that the record of the build lacks. */
 static void print_build_gaps(const struct build *b)
 {
 	for (size_t i = 0; b->gaps[i]; i++) {
@@ -37,6 +40,7 @@ static void print_build_gaps(const struct build *b)
 	}
 }
 
+/* The macros of the command line; "not" for those that it takes away. */
 static void print_build_defines(const struct build *b)
 {
 	struct buf line = {0};
@@ -50,6 +54,7 @@ static void print_build_defines(const struct build *b)
 	buf_release(&line);
 }
 
+/* A file with its digest (cut without --all), and whether it is still the same where that was looked at. */
 static void print_source_line(const struct cmd *c, const struct opts_show *o, const struct build_file *f,
                               enum build_match match)
 {
@@ -102,6 +107,7 @@ static void print_build_sources(const struct cmd *c, const struct opts_show *o, 
 		       v->matches[BUILD_MISSING], v->matches[BUILD_UNKNOWN], v->matches[BUILD_SAME]);
 }
 
+/* When it ended and how long it took, to stdout. */
 static void print_build_time(const struct build *b)
 {
 	struct buf t = {0};
@@ -112,6 +118,7 @@ static void print_build_time(const struct build *b)
 	buf_release(&t);
 }
 
+/* Whether the work tree had changes is unknown where dirty is negative. */
 static void print_build_commit(const struct build *b)
 {
 	if (b->commit[0])
@@ -121,6 +128,7 @@ static void print_build_commit(const struct build *b)
 		                       : ", uncommitted changes unknown");
 }
 
+/* What can be told of a program without a record of its build. */
 static void print_elf_build(const struct build *b)
 {
 	field_text("built by", b->version[0] ? b->version : "an unknown compiler");
@@ -164,6 +172,7 @@ static void print_recorded_build(const struct opts_show *o, const struct build *
 	print_build_gaps(b);
 }
 
+/* title may be NULL; without files nothing is printed. */
 static void print_build_files(const struct cmd *c, const struct opts_show *o, const char *title,
                               const struct build_files *l)
 {

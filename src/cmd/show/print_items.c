@@ -88,6 +88,7 @@ static int print_sort(struct cmd *c, const struct opts_show *o, const struct sho
 	return r;
 }
 
+/* How many of a sort are not listed. */
 static void print_number(enum entity_sort sort, uint64_t n)
 {
 	struct buf b = {0};

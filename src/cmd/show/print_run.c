@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* How it ended, or whether it still runs. What cannot be told is said to be unknown. */
 static void fmt_run_ending(struct cmd *c, const struct run_info *run, struct buf *b)
 {
 	enum recording state = live_recording(c->store, &c->live, run);

@@ -23,6 +23,7 @@ static struct str name_below(const struct zarr *z, uint32_t top, uint32_t node)
 	return path.n > above.n ? str_n(path.p + above.n + 1, path.n - above.n - 1) : str_of(".");
 }
 
+/* name, shape, chunk, type, and how many chunks there are on disk. */
 static void print_zarr_row(struct table *t, const struct zarr *z, uint32_t top, const struct zarr_on_disk *a)
 {
 	const struct zarr_meta *m = zarr_node_meta(z, a->node);
@@ -42,6 +43,7 @@ static void print_zarr_row(struct table *t, const struct zarr *z, uint32_t top, 
 	buf_release(&b);
 }
 
+/* v: the arrays below top. Prints what top is and a row for each of them. */
 static void print_zarr_text(struct cmd *c, const struct zarr *z, uint32_t top, const struct zarr_on_disk *v, size_t n)
 {
 	static const char *const heads[] = {"array", "shape", "chunk", "type", "chunks on disk"};
@@ -59,6 +61,7 @@ static void print_zarr_text(struct cmd *c, const struct zarr *z, uint32_t top, c
 		table_print(&t, &c->out, c->out.tty ? c->out.width : 0);
 }
 
+/* The caller owns it. */
 static json_t *numbers_json(const uint64_t *v, unsigned n)
 {
 	json_t *list = json_array();
@@ -67,6 +70,7 @@ static json_t *numbers_json(const uint64_t *v, unsigned n)
 	return list;
 }
 
+/* The caller owns it. */
 static json_t *zarr_json(const struct zarr *z, uint32_t top, const struct zarr_on_disk *v, size_t n)
 {
 	json_t *o = json_object(), *arrays = json_array();

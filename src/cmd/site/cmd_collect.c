@@ -55,6 +55,7 @@ static int remove_node(struct collecting *x)
 
 /* ---- receiving ---- */
 
+/* Tells what was refused of a sender's frames; nothing if nothing was. */
 static void tell_batch(void *arg, const char *sender, const struct collected *r)
 {
 	(void)arg;
@@ -91,6 +92,7 @@ static bool admit(void *arg, const char *token)
 	return known;
 }
 
+/* Fills in an error as JSON; of a lack of room, when to try again. */
 static void say(struct http_reply *ret, unsigned status, const char *why)
 {
 	json_t *o = json_pack("{s:s, s:i}", "error", why, "status", (int)status);
@@ -129,6 +131,7 @@ void collect_take(struct collecting *x, const struct collector_sender *s, const 
 	}
 }
 
+/* Called by the server's threads, one at a time within. token: who sends. */
 static void answer(void *arg, const char *path, const char *token, const void *body, size_t n, struct http_reply *ret)
 {
 	struct collecting *x = arg;
@@ -246,6 +249,7 @@ static int open_and_collect(struct collecting *x)
 	return x->o->status ? collect_status(x) : collect(x);
 }
 
+/* Gives the exit status. Collects until it is told to end. */
 int cmd_collect(struct cmd *c, const struct opts_collect *o)
 {
 	struct collecting x = {.c = c, .o = o, .floor = 1ull << 30, .lock = PTHREAD_MUTEX_INITIALIZER};

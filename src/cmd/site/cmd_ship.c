@@ -186,6 +186,7 @@ static const struct ship_carrier *carrier_to(const char *to)
 	return all[i];
 }
 
+/* Gives the exit status. Ships until it is told to end, or once. */
 int cmd_ship(struct cmd *c, const struct opts_ship *o)
 {
 	struct shipping x = {.c = c, .o = o};

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+/* Gives the exit status. */
 static int print_load(const struct opts_site *o, const struct load_result *r)
 {
 	if (o->json) {
@@ -29,6 +30,7 @@ static int print_load(const struct opts_site *o, const struct load_result *r)
 	return STATUS_OK;
 }
 
+/* Loads this store into the database. Gives the exit status. */
 static int load_into(struct cmd *c, const struct opts_site *o, const char *url)
 {
 	struct err err = {0};
@@ -58,6 +60,7 @@ static int load_into(struct cmd *c, const struct opts_site *o, const char *url)
 	return status;
 }
 
+/* Gives the exit status. */
 int cmd_site(struct cmd *c, const struct opts_site *o)
 {
 	if (c->n_operands != 2 || strcmp(c->operands[0], "load") != 0)

@@ -26,6 +26,7 @@ static const struct collector_sender *sender_named(struct collecting *x, const c
 	return NULL;
 }
 
+/* Takes the frames of a message and fills in the answer. */
 static void take_message(struct collecting *x, const struct broker_message *m, struct http_reply *ret)
 {
 	pthread_mutex_lock(&x->lock);

@@ -6,11 +6,13 @@
 
 #include <stdlib.h>
 
+/* null where ns is none: there is no bound. */
 static json_t *bound_json(int64_t ns, int64_t none)
 {
 	return ns == none ? json_null() : json_integer(ns);
 }
 
+/* The caller owns it. */
 static json_t *clocks_json(const struct clock_pairs *p)
 {
 	json_t *list = json_array();
@@ -27,6 +29,7 @@ static json_t *clocks_json(const struct clock_pairs *p)
 	return list;
 }
 
+/* A cell with a duration, negative ones too; "-" where ns is none. */
 static void bound_cell(struct table *t, int64_t ns, int64_t none)
 {
 	struct buf b = {0};
@@ -41,6 +44,7 @@ static void bound_cell(struct table *t, int64_t ns, int64_t none)
 	buf_release(&b);
 }
 
+/* Says, too, if a pair's bounds contradict each other. */
 static void print_clocks(const struct collecting *x, const struct clock_pairs *p)
 {
 	static const char *const heads[] = {"HOST", "AHEAD OF", "AT LEAST", "AT MOST", "FILES"};
@@ -70,6 +74,7 @@ static void print_clocks(const struct collecting *x, const struct clock_pairs *p
 		report_hint("AT LEAST above AT MOST means that a clock was set or drifted meanwhile");
 }
 
+/* Gives the exit status. Release ret. */
 static int read_clocks(struct collecting *x, struct clock_pairs *ret)
 {
 	struct err err = {0};
@@ -79,6 +84,7 @@ static int read_clocks(struct collecting *x, struct clock_pairs *ret)
 	return clocks_read(store_sqlite(x->c->store), &err, ret) < 0 ? report_err(&err, STATUS_SELF) : STATUS_OK;
 }
 
+/* Adds the sender to list, or, if that is NULL, to t. */
 static void add_sender(json_t *list, struct table *t, const struct collector_state *s)
 {
 	struct buf b = {0};
@@ -107,6 +113,7 @@ static void add_sender(json_t *list, struct table *t, const struct collector_sta
 	buf_release(&b);
 }
 
+/* Gives the exit status. */
 static int print_status(struct collecting *x, const struct clock_pairs *clocks)
 {
 	const struct collector_state *v;

@@ -10,6 +10,7 @@
 
 enum { ANSWER_LOOK_NS = 200000000 };
 
+/* What is no URL is a folder. */
 static bool is_folder(const char *to)
 {
 	return !strstr(to, "://");
@@ -52,7 +53,7 @@ static int resume_in_folder(struct shipping *x, struct err *err)
 	return rc == 0 && !shipper_pending(x->s)[0] ? 1 : rc;
 }
 
-/* As folder_answer; frames and wait_s are not used. */
+/* As folder_answer; frames and wait_s are not used. 0 or more, -errno with a sentence. */
 static int send_by_folder(struct shipping *x, struct str batch, uint64_t frames, unsigned *wait_s, struct err *err)
 {
 	char name[DROP_NAME];

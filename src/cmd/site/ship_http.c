@@ -18,6 +18,7 @@ static bool is_url(const char *to)
 	return strstr(to, "://") != NULL;
 }
 
+/* The token is erased. */
 static void close_http(struct shipping *x)
 {
 	struct by_http *h = x->state;

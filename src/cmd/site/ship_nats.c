@@ -35,6 +35,7 @@ struct by_nats {
 	bool unknown; /* it does not know this sender */
 };
 
+/* The password is erased. */
 static void close_nats(struct shipping *x)
 {
 	struct by_nats *n = x->state;
@@ -72,6 +73,7 @@ static size_t message_of(struct str rest, size_t room)
 	return n < rest.n ? n : rest.n;
 }
 
+/* The same for the same message, so that the broker can tell that it came twice. */
 static void message_id(const struct broker *b, struct str message, char ret[BROKER_ID])
 {
 	const struct log_frame h = log_frame_header(message.p);
@@ -143,6 +145,7 @@ static void note_error(struct by_nats *n, const char *text)
 	json_decref(o);
 }
 
+/* Notes the answer to a message by its id; one that nobody waits for is passed over. */
 static void note_answer(struct by_nats *n, const char *id, const char *text)
 {
 	struct err bad = {0};
@@ -158,6 +161,7 @@ static void note_answer(struct by_nats *n, const char *id, const char *text)
 	}
 }
 
+/* Of those that were sent: had each of them an answer? */
 static bool all_answered(const struct by_nats *n)
 {
 	unsigned i = 0;
@@ -247,7 +251,7 @@ static int connect_nats(struct shipping *x, struct err *err)
 	return n->b ? 0 : broker_open(&at, err, &n->b);
 }
 
-/* Why the batch was not taken. */
+/* Why the batch was not taken. 0; -EACCES: the collector does not know who sends; with a sentence. */
 static int tell_error(struct shipping *x, unsigned *wait_s, struct err *err)
 {
 	struct by_nats *n = x->state;

@@ -8,6 +8,7 @@
 
 enum { SHORTEST_NS = 10000000 };
 
+/* The signals that end it. */
 static sigset_t ending_signals(void)
 {
 	sigset_t set;

@@ -65,6 +65,7 @@ static int count_and_print(struct cmd *c, const struct opts_stat *o, const struc
 	return r;
 }
 
+/* Gives the exit status. */
 int cmd_stat(struct cmd *c, const struct opts_stat *o)
 {
 	struct target t;

@@ -20,7 +20,7 @@ static void put_count(struct buf *b, uint64_t n)
 	buf_printf(b, "%u%c", (unsigned)n, units[u]);
 }
 
-/* Calls are often of microseconds. */
+/* Calls are often of microseconds. ns. */
 static void put_spent(struct buf *b, uint64_t ns)
 {
 	if (ns < 1000)
@@ -31,6 +31,7 @@ static void put_spent(struct buf *b, uint64_t ns)
 		fmt_duration(b, ns);
 }
 
+/* Adds the cell and releases b. */
 static void cell(struct table *t, struct buf *b)
 {
 	table_cell(t, buf_view(b));
@@ -53,6 +54,7 @@ static void size_cell(struct table *t, const struct stat_way *w, bool bytes)
 	cell(t, &b);
 }
 
+/* plain: all digits. */
 static void number_cell(struct table *t, uint64_t n, bool plain)
 {
 	struct buf b = {0};
@@ -94,12 +96,14 @@ static void spent_cell(struct table *t, const struct stat_way *w)
 	cell(t, &b);
 }
 
+/* How many lines of the list are shown. */
 static size_t lines_of(const struct opts_stat *o, const struct stat_list *l)
 {
 	uint64_t max = o->count ? o->count : DEFAULT_LINES;
 	return l->n > max ? (size_t)max : l->n;
 }
 
+/* Says with it whether fewer lines are shown than the list has. */
 static void print_table_title(const struct opts_stat *o, const char *what, const struct stat_list *l)
 {
 	printf("\n%s%s\n", what, lines_of(o, l) < l->n ? ", the most used" : "");
@@ -138,6 +142,7 @@ static void moved_row(struct table *t, const struct stat_moved *m, const struct 
 	table_cell(t, name);
 }
 
+/* What each call moved, by system call, and the sums of all. */
 static void calls(struct cmd *c, const struct stat_sums *w, const struct opts_stat *o)
 {
 	static const char *const heads[] = {"CALLS", "FAILED", "BYTES", "MEAN", "LARGEST", "TIME", "CALL"};
@@ -175,6 +180,7 @@ static bool has_bytes(const struct stat_sums *w)
 	return any;
 }
 
+/* For reading and writing each: how many, and, with sizes, how many bytes. */
 static void access_cells(struct table *t, const struct opts_stat *o, const struct stat_sum *s, bool sizes)
 {
 	for (unsigned k = 0; k < STAT_WAYS; k++) {
@@ -259,12 +265,14 @@ struct section_heads {
 	size_t n;
 };
 
+/* There must be room. head is not copied. */
 static void add_column(struct section_heads *h, const char *head, char align)
 {
 	h->heads[h->n] = head;
 	h->align[h->n++] = align;
 }
 
+/* Which columns the table has, in their order. */
 static void choose_columns(struct section_heads *h, bool exec, bool counted, bool sizes, bool ranks, bool users)
 {
 	static const char *const few[] = {"READS", "BYTES", "WRITES", "BYTES", "IN", "OUT"};
@@ -324,6 +332,7 @@ static int section(struct cmd *c, const struct stat_sums *w, const struct opts_s
 static const char *const size_heads[] = {"100", "1k", "10k", "100k", "1M", "4M", "10M", "100M", "1G", "more", ""};
 static const struct table sizes_table = {.heads = size_heads, .align = "rrrrrrrrrrl", .n_columns = IO_SIZES + 1};
 
+/* A row of how many calls moved up to so many bytes; "?" where it was not measured, "-" for none. */
 static void sizes_row(struct table *t, const struct stat_moved *m, const struct opts_stat *o, const char *how,
                       struct str name)
 {
@@ -356,6 +365,7 @@ static int sizes(struct cmd *c, const struct opts_stat *o, const char *what, con
 	return r;
 }
 
+/* A table: how many calls of each sort moved up to so many bytes. */
 static void sizes_by_call(struct cmd *c, const struct stat_sums *w, const struct opts_stat *o)
 {
 	struct table t = sizes_table;
@@ -369,6 +379,7 @@ static void sizes_by_call(struct cmd *c, const struct stat_sums *w, const struct
 
 /* ---- times ---- */
 
+/* Seconds since a time; both in ns. "?" where it is not known. */
 static void time_cell(struct table *t, int64_t ns, int64_t since)
 {
 	if (ns == TIME_NONE)
@@ -434,7 +445,7 @@ static void slices(struct cmd *c, const struct opts_stat *o, const struct stat_w
 		printf("without %llu call%s of unknown time\n", (unsigned long long)when->untimed, str_plural(when->untimed));
 }
 
-/* The second in which the first call began, which moments are told from. */
+/* The second in which the first call began, which moments are told from. ns; 0: there was none. */
 static int64_t first_call_second(const struct stat_sums *w)
 {
 	int64_t first = TIME_NONE;
@@ -475,6 +486,7 @@ static void print_hints(const struct stat_sums *w)
 		printf("\nthe record is incomplete: more may have been read and written ('stemma show' lists the gaps)\n");
 }
 
+/* 0, negative. */
 static int print_sizes(struct cmd *c, const struct stat_sums *w, const struct opts_stat *o)
 {
 	sizes_by_call(c, w, o);

@@ -14,6 +14,7 @@ void stat_tsv_head(void)
 	putchar('\n');
 }
 
+/* "?" where it is not known. */
 static void print_tsv_number(uint64_t n, bool known)
 {
 	if (known)
@@ -22,6 +23,7 @@ static void print_tsv_number(uint64_t n, bool known)
 		fputs("\t?", stdout);
 }
 
+/* ns; "?" where it is not known. */
 static void print_tsv_time(int64_t t)
 {
 	if (t == TIME_NONE)
@@ -30,11 +32,13 @@ static void print_tsv_time(int64_t t)
 		printf("\t%" PRId64, t);
 }
 
+/* What to write before a text that a spreadsheet would take for a formula. */
 static const char *formula_mark(const struct buf *b)
 {
 	return unsafe_formula(buf_view(b)) ? "'" : "";
 }
 
+/* 0, -errno. */
 int stat_tsv_row(void *cmd, const struct stat_row *row)
 {
 	struct cmd *c = cmd;

@@ -80,7 +80,7 @@ static int put_best_files(const struct best *w, const char *title, const struct 
 	return 0;
 }
 
-/* o: NULL: text. 0, -errno. */
+/* o: NULL: text. 0, -errno. Shows what the run used and made: as text, or into o. */
 static int lineage_of(const struct best *w, store_id run, json_t *o)
 {
 	store_id *execs = NULL;
@@ -189,6 +189,7 @@ static int print_best_text(struct best *w, const struct app_log_run *run, const 
 	return lineage_of(w, run->run, NULL);
 }
 
+/* Gives the exit status: STATUS_NOTHING if no run has the metric as a number. */
 int cmd_best(struct cmd *c, const struct opts_best *o)
 {
 	struct best w = {.c = c, .o = o};

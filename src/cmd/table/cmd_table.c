@@ -45,6 +45,7 @@ static int add_column(struct table_of *w, struct str name, bool metric)
 	return 0;
 }
 
+/* Order of qsort: parameters before metrics, then by name. */
 static int column_cmp(const void *pa, const void *pb)
 {
 	const struct column *a = pa, *b = pb;
@@ -92,6 +93,7 @@ static int find_columns(struct table_of *w)
 	return 0;
 }
 
+/* Whether there is a column of the name already. */
 static bool is_column(const struct table_of *w, struct str name)
 {
 	for (size_t i = 0; i < w->n; i++)
@@ -157,7 +159,7 @@ static int choose_columns(const struct table_of *w, struct shown_columns *ret)
 	return 0;
 }
 
-/* 0, -EIO. */
+/* 0, -EIO. Adds the run's row to t. */
 static int table_row(const struct table_of *w, const struct shown_columns *shown, const struct app_log_run *r,
                      struct table *t)
 {
@@ -250,7 +252,7 @@ static int cell_json(const struct table_of *w, const struct app_log_run *r, cons
 	return 0;
 }
 
-/* 0, -errno. */
+/* 0, -errno. Appends the run's row to rows. */
 static int row_json(const struct table_of *w, const struct app_log_run *r, json_t *rows)
 {
 	json_t *row = json_object(), *configs = json_object(), *metrics = json_object();
@@ -290,6 +292,7 @@ struct drawing {
 	size_t n, cap;
 };
 
+/* 0, -ENOMEM. */
 static int add_point(struct drawing *d, double x, double y, size_t series)
 {
 	if (!vec_has_room(d->points, d->n, d->cap))
@@ -298,6 +301,7 @@ static int add_point(struct drawing *d, double x, double y, size_t series)
 	return 0;
 }
 
+/* Order of qsort: by series, then from left to right. */
 static int series_cmp(const void *pa, const void *pb)
 {
 	const struct plot_point *a = pa, *b = pb;
@@ -477,6 +481,7 @@ static int print_runs(struct table_of *w, int *ret_status)
 	return rc;
 }
 
+/* Gives the exit status. */
 int cmd_table(struct cmd *c, const struct opts_table *o)
 {
 	struct table_of w = {.c = c, .o = o};

@@ -77,6 +77,7 @@ static bool parse_run_condition(const char *text, struct condition *ret)
 	return false;
 }
 
+/* NaN is different from every number. */
 static bool holds_number(const struct condition *c, double v)
 {
 	switch (c->relation) {
@@ -112,6 +113,7 @@ static bool meets_condition(const struct over_runs *r, const struct app_log_run 
 
 /* ---- which runs ---- */
 
+/* CLOCK_REALTIME, ns. */
 static int64_t wall_clock_ns(void)
 {
 	struct timespec ts;
@@ -142,6 +144,7 @@ struct began {
 	char ulid[27];
 };
 
+/* Order of qsort: by time, then by ULID. */
 static int began_cmp(const void *pa, const void *pb)
 {
 	const struct began *a = pa, *b = pb;
@@ -229,6 +232,7 @@ int over_runs_load(struct cmd *c, const char *where, const struct texts *with, c
 	return status;
 }
 
+/* r is empty then. */
 void over_runs_release(struct over_runs *r)
 {
 	app_log_runs_free(r->runs, r->n);

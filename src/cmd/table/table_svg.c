@@ -77,15 +77,18 @@ static double axis_position(const struct axis *a, double v, double from, double 
 	return from + (at < 0 ? 0 : at > 1 ? 1 : at) * (to - from);
 }
 
+/* In the picture's units, from the left. */
 static double at_x(const struct axis *a, double v)
 {
 	return axis_position(a, v, LEFT, WIDTH - RIGHT);
 }
+/* In the picture's units, from the top: large values lie above. */
 static double at_y(const struct axis *a, double v)
 {
 	return axis_position(a, v, HEIGHT - BOTTOM, TOP);
 }
 
+/* Lines, numbers and titles of both axes; 12 steps at most. */
 static void put_axes(struct buf *b, const struct plot *p, const struct axis *x, const struct axis *y)
 {
 	enum { TICKS = 12 };
@@ -124,6 +127,8 @@ static bool is_drawn(const struct plot_point *p)
 	return isfinite(p->x) && isfinite(p->y);
 }
 
+/* Lines or points of each series. Points of one series must follow each other; those that are not finite are left out.
+ * */
 static void put_series(struct buf *b, const struct plot *p, const struct axis *x, const struct axis *y)
 {
 	for (size_t i = 0; i < p->n;) {

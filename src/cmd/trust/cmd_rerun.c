@@ -189,6 +189,7 @@ static bool is_our_doing(const struct diff_item *x)
 	       (x->category == DIFF_environment && (str_is(x->subject, "TMPDIR") || str_is(x->subject, "PWD")));
 }
 
+/* Moves d->first on over what only the rerun itself made differ; SIZE_MAX: nothing else differs. */
 static void pass_over_our_doing(struct diff *d)
 {
 	while (d->first < d->n_items && is_our_doing(&d->items[d->first]))
@@ -356,6 +357,7 @@ static int find_benchfile(struct rerun_job *a)
 	return file && !a->file ? report_usage(a->c, "cannot open '%s': %s", file, strerror(errno)) : 0;
 }
 
+/* Gives the exit status. */
 int cmd_rerun(struct cmd *c, const struct opts_rerun *o)
 {
 	struct rerun_job a = {.c = c, .o = o, .messages = -1, .jail = {.ruleset = -1}};

@@ -141,6 +141,7 @@ static const char *witness_misuse(const struct cmd *c, const struct opts_trust *
 	return first_misuse(rules, sizeof(rules) / sizeof(*rules));
 }
 
+/* Gives the exit status. */
 int cmd_trust(struct cmd *c, const struct opts_trust *o)
 {
 	const char *mistake = claim_misuse(o);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The same kind of end, and the same status or signal. */
 bool rerun_job_ended_alike(const struct rerun_job *a)
 {
 	return a->ending[0] == a->ending[1] && a->code[0] == a->code[1];
@@ -38,6 +39,7 @@ static void cause_text(const struct rerun_job *a, struct buf *b)
 	}
 }
 
+/* Only if the endings differ, or both are failures. */
 static void show_ending(const struct rerun_job *a)
 {
 	struct buf before = {0}, after = {0};
@@ -92,6 +94,7 @@ static void print_sizes(const struct compare_item *x, struct buf *b)
 		buf_printf(b, ", in its size: %s", before ? x->before : x->after);
 }
 
+/* What was compared, how, and the two values or sizes. */
 static void print_compared_item(const struct compare_item *x)
 {
 	struct buf b = {0};
@@ -131,6 +134,7 @@ static void print_by(const struct compare *c)
 			printf("compared   %s: %zu\n", words[i], n[i]);
 }
 
+/* Files that stood in for missing ones and were opened, and whether there were more than can be made. */
 static void print_standins(const struct rerun_job *a)
 {
 	struct buf b = {0};
@@ -146,11 +150,13 @@ static void print_standins(const struct rerun_job *a)
 	buf_release(&b);
 }
 
+/* Whether the folder of the rerun stays. */
 static bool is_kept(const struct rerun_job *a)
 {
 	return a->o->in || a->o->keep;
 }
 
+/* The last line: the verdict, of how much, and where the files are. */
 static void print_rerun_verdict(const struct rerun_job *a)
 {
 	size_t compared = compare_counted(&a->compared);
@@ -193,6 +199,7 @@ void rerun_job_text(const struct rerun_job *a)
 	buf_release(&b);
 }
 
+/* The caller owns it. */
 static json_t *files_json(const struct rerun *plan)
 {
 	json_t *files = json_array();
@@ -211,6 +218,7 @@ static json_t *files_json(const struct rerun *plan)
 	return files;
 }
 
+/* What differs of the machine: an array of then and now for each. The caller owns it. */
 static json_t *machine_json(const struct elements *now)
 {
 	json_t *machine = json_object();
@@ -223,6 +231,7 @@ static json_t *machine_json(const struct elements *now)
 	return machine;
 }
 
+/* The caller owns it. */
 static json_t *compared_json(const struct compare *c)
 {
 	json_t *items = json_array();
@@ -243,6 +252,7 @@ static json_t *compared_json(const struct compare *c)
 	return items;
 }
 
+/* Gives the exit status. */
 int rerun_job_json(const struct rerun_job *a)
 {
 	json_t *o = json_object();

@@ -77,6 +77,7 @@ int trust_be_witness(const struct opts_trust *o)
 	return rc == 1 ? STATUS_OK : report_err(&err, rc == 0 ? STATUS_NOTHING : STATUS_SELF);
 }
 
+/* Seals what is not sealed yet. Gives the exit status. */
 int trust_seal(struct cmd *c, const struct opts_trust *o)
 {
 	struct err err = {0};
@@ -129,6 +130,7 @@ static void print_plans(const struct chain_report *r)
 	}
 }
 
+/* Prints the problems, then one line on all seals. */
 static void print_checked(const struct checked *k)
 {
 	const struct chain_report *r = &k->report;
@@ -170,6 +172,7 @@ static void print_checked(const struct checked *k)
 		       (unsigned long long)k->open, str_plural(k->open));
 }
 
+/* Checks the chain. Gives the exit status. */
 int trust_verify(struct cmd *c, const struct opts_trust *o)
 {
 	struct err err = {0};

@@ -33,6 +33,7 @@ static void put_values(struct buf *b, const struct element *x)
 		buf_str(b, str_of("?"));
 }
 
+/* Appends a difference between what was claimed and what was seen. */
 static void put_difference(struct buf *b, const struct trust_difference *d)
 {
 	const struct element *any = d->claim ? d->claim : d->seen;
@@ -71,6 +72,7 @@ static void put_difference(struct buf *b, const struct trust_difference *d)
 	}
 }
 
+/* "0/0" for NaN. */
 static void format_trust_number(struct buf *b, double v)
 {
 	if (isnan(v))
@@ -79,6 +81,7 @@ static void format_trust_number(struct buf *b, double v)
 		buf_printf(b, "%.4g", v == 0 ? 0 : v);
 }
 
+/* How many runs on which hosts, whether some failed, and whether their record has gaps. */
 static void runs_line(const struct witness *x)
 {
 	struct buf b = {0};
@@ -150,6 +153,7 @@ static void print_plan_lacks(const struct plans *p)
 		printf("the record does not prove that the plan was sealed before its first run\n");
 }
 
+/* How many of the runs that were planned and made are claimed, and what the others give. */
 static void print_plan(const struct judged *j)
 {
 	const struct plans *p = &j->plans;
@@ -216,6 +220,7 @@ static const char *verdict_by_plan(enum judged_plan by)
 	return words[by];
 }
 
+/* Trust as a product, or between what it lies where the record is incomplete. */
 static void print_trust_verdict(const struct judged *j)
 {
 	const struct trust *t = &j->trust;
@@ -262,6 +267,7 @@ static void print_trust_verdict(const struct judged *j)
 	buf_release(&b);
 }
 
+/* What should not vary in the runs and did, or how many there are of either. */
 static void varied(const struct witness *x)
 {
 	const struct elements *v = &x->side.part[TRUST_INVARIANTS];
@@ -301,6 +307,7 @@ static void disagree(const struct elements *results)
 	buf_release(&b);
 }
 
+/* A line for each; where it is not known, why. */
 static void print_elements(const char *title, const struct elements *e)
 {
 	struct buf b = {0};
@@ -317,6 +324,7 @@ static void print_elements(const char *title, const struct elements *e)
 	buf_release(&b);
 }
 
+/* Without a claim: what the runs used and gave. */
 void trust_view_text(const struct judged *j)
 {
 	const struct witness *x = &j->seen;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A stored value in its unit, by the figure's decimals. */
 static double in_unit(enum figure_name f, double v)
 {
 	for (int i = figure_decimals(f); i > 0; i--)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Adds a cell; text is copied. It may hold no NUL. */
 void table_cell(struct table *t, struct str text)
 {
 	buf_str(&t->cells, text);
@@ -12,6 +13,7 @@ void table_cell(struct table *t, struct str text)
 	t->n_cells++;
 }
 
+/* As printf; at most 511 bytes. */
 void table_cellf(struct table *t, const char *fmt, ...)
 {
 	va_list ap;
@@ -79,6 +81,7 @@ void table_print(struct table *t, const struct screen *out, int cut)
 	t->n_cells = 0;
 }
 
+/* "" where the screen has no colours. Static. */
 const char *style_on(const struct screen *out, enum style s)
 {
 	static const char *const codes[] = {
@@ -88,6 +91,7 @@ const char *style_on(const struct screen *out, enum style s)
 	return out->color ? codes[s] : "";
 }
 
+/* "" where the screen has no colours. Static. */
 const char *style_off(const struct screen *out)
 {
 	return out->color ? "\033[0m" : "";
@@ -98,6 +102,7 @@ void print_field(const char *name, const struct buf *value)
 	printf("%-12s %.*s\n", name, (int)value->n, value->n ? value->p : "");
 }
 
+/* Nothing where value is empty. */
 void print_field_if(const char *name, const struct buf *value)
 {
 	if (value->n)

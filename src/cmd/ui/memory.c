@@ -32,32 +32,38 @@ int __wrap_vasprintf(char **ret, const char *fmt, va_list ap) __attribute__((for
 int __wrap_asprintf(char **ret, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int __real_vasprintf(char **ret, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 
+/* All of __wrap_: as the function, and a lack of memory is noted. */
 void *__wrap_malloc(size_t n)
 {
 	return got(__real_malloc(n));
 }
 
+/* As the function; a lack of memory is noted. */
 void *__wrap_calloc(size_t n, size_t size)
 {
 	return got(__real_calloc(n, size));
 }
 
+/* A size of 0 frees: NULL is then no lack. */
 void *__wrap_realloc(void *p, size_t n)
 {
 	void *more = __real_realloc(p, n);
 	return n ? got(more) : more;
 }
 
+/* As the function; a lack of memory is noted. */
 char *__wrap_strdup(const char *s)
 {
 	return got(__real_strdup(s));
 }
 
+/* As the function; a lack of memory is noted. */
 char *__wrap_strndup(const char *s, size_t n)
 {
 	return got(__real_strndup(s, n));
 }
 
+/* As the function; a lack of memory is noted. */
 int __wrap_vasprintf(char **ret, const char *fmt, va_list ap)
 {
 	int n = __real_vasprintf(ret, fmt, ap);
@@ -65,7 +71,7 @@ int __wrap_vasprintf(char **ret, const char *fmt, va_list ap)
 	return n;
 }
 
-/* In the place of the C library's (the linker's --wrap): tells where memory lacked. */
+/* In the place of the C library's (the linker's --wrap): tells where memory lacked. As asprintf. */
 int __wrap_asprintf(char **ret, const char *fmt, ...)
 {
 	va_list ap;
@@ -75,6 +81,7 @@ int __wrap_asprintf(char **ret, const char *fmt, ...)
 	return n;
 }
 
+/* As malloc; a lack of memory is noted. */
 static void *json_memory(size_t n)
 {
 	return got(__real_malloc(n));
@@ -88,11 +95,13 @@ static void sqlite_said(void *arg, int code, const char *text)
 		got(NULL);
 }
 
+/* Before anything is made by it: all its memory is watched. */
 static void watch_json(void)
 {
 	json_set_alloc_funcs(json_memory, free);
 }
 
+/* Before it is begun: its lacks of memory come to its log. */
 static void watch_sqlite(void)
 {
 	sqlite3_config(SQLITE_CONFIG_LOG, sqlite_said, NULL);

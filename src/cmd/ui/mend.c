@@ -30,6 +30,7 @@ void mend_begin(char **argv)
 	unsetenv(AGAIN);
 }
 
+/* Whether the output's buffer was written to the end at least once. */
 static bool has_printed(void)
 {
 	return held[sizeof(held) - 1] != UNWRITTEN;
@@ -59,6 +60,7 @@ static void restart_with_new_index(void)
 	_exit(STATUS_SELF);
 }
 
+/* Errors are passed over: there is nowhere to tell them. */
 static void say_of_cut(const char *line)
 {
 	(void)!write(STDERR_FILENO, line, strlen(line));

@@ -47,6 +47,7 @@ int note_print(struct store *s, const struct note_info *n, bool about)
 	return r;
 }
 
+/* All notes on one thing. 0, -errno. */
 int notes_print(struct store *s, enum notes_of of, store_id id)
 {
 	struct notes notes;
@@ -59,6 +60,7 @@ int notes_print(struct store *s, enum notes_of of, store_id id)
 
 /* ---- what was not seen ---- */
 
+/* bits: 1 << TERM_gap_*; for each the first execution is kept. */
 void gaps_add(struct gaps *g, store_id exec, uint64_t bits)
 {
 	for (unsigned i = 0; i < 64; i++) {
@@ -69,6 +71,7 @@ void gaps_add(struct gaps *g, store_id exec, uint64_t bits)
 	}
 }
 
+/* One line for each reason; nothing if all was seen. 0, -errno. */
 int gaps_print(struct store *s, const struct gaps *g)
 {
 	struct buf b = {0};

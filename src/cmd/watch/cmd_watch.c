@@ -152,6 +152,7 @@ static int print_event(void *arg, const struct watch_event *e)
 
 /* ---- looking ---- */
 
+/* CLOCK_MONOTONIC, ms. */
 static int64_t now_ms(void)
 {
 	struct timespec t;
@@ -251,6 +252,7 @@ static int begin_and_watch(struct watching *w, const struct expr *e, enum expr_k
 	return status;
 }
 
+/* Gives the exit status. Watches until it is told to end. */
 int cmd_watch(struct cmd *c, const struct opts_watch *o)
 {
 	struct err err = {0};

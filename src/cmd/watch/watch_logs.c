@@ -88,6 +88,7 @@ int watch_logs_open(const char *folder, struct watch_logs *ret)
 	return ret->root.failed ? -ENOMEM : begin_notices(ret);
 }
 
+/* w itself may not be used afterwards. */
 void watch_logs_close(struct watch_logs *w)
 {
 	if (w->fd >= 0)
