@@ -23,7 +23,8 @@
 #include <unistd.h>
 
 /* A copy is there for as long as the asker keeps it open, and many of them would fill the disk that everybody's record
- * needs: none is made where too little would be left, which is more than the floor of the logs. */
+ * needs: none is made where too little would be left, which is more than the floor of the logs. 0; -ENOSPC with a
+ * sentence. */
 static int has_disk_room(const char *path, uint64_t floor, struct err *err)
 {
 	struct statvfs fs;

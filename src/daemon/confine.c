@@ -33,7 +33,7 @@ struct ruleset {
 	uint64_t files, net, scoped;
 };
 
-/* A folder that is not there is no error. */
+/* A folder that is not there is no error. 0, -errno with a sentence. */
 static int allow_below(int ruleset, const char *path, uint64_t rights, struct err *err)
 {
 	struct landlock_path_beneath_attr below = {.allowed_access = rights};

@@ -62,6 +62,7 @@ struct control {
 /* Numbers of descriptors: 0 the listener, then the connections, then those of the processes that answer. */
 enum { FIRST_CONNECTION = 1, FIRST_ANSWER = FIRST_CONNECTION + CONTROL_OPEN };
 
+/* n: the connection's number, by which its events are known. Errors are passed over. */
 static void watch_connection(struct control *c, int fd, uint32_t events, uint64_t n)
 {
 	struct epoll_event e = {.events = events, .data.u64 = c->first + n};
@@ -115,6 +116,7 @@ static void close_connection(struct control *c, int *sock)
 	*sock = -1;
 }
 
+/* NULL is no error. Whoever waits for an answer gets none. */
 void control_close(struct control *c)
 {
 	if (!c)
@@ -139,6 +141,7 @@ static void refuse_busy(struct control *c, int sock)
 	request_reply(sock, "busy", 4, -1);
 }
 
+/* "ok TEXT" or "no TEXT". */
 static void reply_text(int sock, bool ok, struct str text)
 {
 	struct buf b = {0};
@@ -389,6 +392,7 @@ void control_tick(struct control *c)
 	}
 }
 
+/* Since control_open. */
 void control_stats(const struct control *c, struct control_stats *ret)
 {
 	*ret = c->stats;

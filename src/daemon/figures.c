@@ -9,16 +9,19 @@ struct figures {
 	uint64_t n; /* ever */
 };
 
+/* NULL without memory. Free with figures_free. */
 struct figures *figures_new(void)
 {
 	return calloc(1, sizeof(struct figures));
 }
 
+/* NULL is no error. */
 void figures_free(struct figures *f)
 {
 	free(f);
 }
 
+/* The oldest is overwritten. now is copied. */
 void figures_add(struct figures *f, const struct figures_now *now)
 {
 	f->v[f->n++ % FIGURES_SAMPLES] = *now;
@@ -33,6 +36,7 @@ static const struct figures_now *find_sample_before(const struct figures *f, uin
 	return &f->v[(f->n - 1 - (by < most ? by : most - 1)) % FIGURES_SAMPLES];
 }
 
+/* All events of the tracer together. */
 static uint64_t add_fired(const struct figures_now *s)
 {
 	return s->tracer.forks + s->tracer.execs + s->tracer.exits + s->tracer.files;
@@ -106,6 +110,7 @@ void figures_table(const struct figures *f, const struct figures_now *now, unsig
 	}
 }
 
+/* As OpenMetrics has it: the name of a counter ends in _total. */
 static void print_metric(struct buf *out, const char *name, const char *type, const char *help, double value)
 {
 	bool counter = type[0] == 'c';
@@ -113,6 +118,7 @@ static void print_metric(struct buf *out, const char *name, const char *type, co
 	           counter ? "_total" : "", value);
 }
 
+/* OpenMetrics, to its "# EOF". */
 void figures_metrics(const struct figures_now *s, struct buf *out)
 {
 	print_metric(out, "events", "counter", "Process and file events seen by the kernel probes.", (double)add_fired(s));

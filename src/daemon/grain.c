@@ -52,6 +52,7 @@ int grain_open(const char *run, struct node *node, struct tracer *tracer, struct
 	return 0;
 }
 
+/* NULL is no error. */
 void grain_close(struct grain *g)
 {
 	if (!g)
@@ -63,11 +64,13 @@ void grain_close(struct grain *g)
 	free(g);
 }
 
+/* To be polled; it stays g's. */
 int grain_fd(const struct grain *g)
 {
 	return g->inotify;
 }
 
+/* How many requests are in force. */
 unsigned grain_count(const struct grain *g)
 {
 	return g->n;
@@ -123,6 +126,7 @@ static int apply_request(struct grain *g, const struct request *r, bool on, stru
 	return r->what == OF_JOB ? s.failed : e;
 }
 
+/* Nothing while suspended. What fails is passed over. */
 static void apply_all_requests(struct grain *g)
 {
 	struct err err = {0};

@@ -76,6 +76,7 @@ struct logs {
 	bool look; /* somebody may be above the share */
 };
 
+/* CLOCK_REALTIME, ns. */
 static int64_t realtime_now(void)
 {
 	struct timespec ts;
@@ -110,6 +111,7 @@ int logs_open(const struct logs_options *o, const struct logs_hooks *h, struct e
 	return 0;
 }
 
+/* The first event of each log: who records, where. */
 static void session_event(struct logs *l, struct log *g)
 {
 	struct event ev = {.kind = EVENT_session,
@@ -550,6 +552,7 @@ int64_t logs_missed(const struct logs *l)
 	return from;
 }
 
+/* Bytes that were taken away since logs_open. */
 uint64_t logs_removed(const struct logs *l)
 {
 	return l->shares.removed;
@@ -563,11 +566,13 @@ uint64_t logs_lost(const struct logs *l)
 	return lost;
 }
 
+/* Bytes on disk when last looked. */
 uint64_t logs_bytes(const struct logs *l)
 {
 	return l->shares.bytes;
 }
 
+/* Bytes written since logs_open. */
 uint64_t logs_written(const struct logs *l)
 {
 	return l->written;

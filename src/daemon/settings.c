@@ -196,6 +196,7 @@ int settings_keep(struct settings *s, const struct settings *now, void (*say)(vo
 	return 0;
 }
 
+/* All have their defaults then. */
 void settings_release(struct settings *s)
 {
 	for (size_t i = 0; i < SETTING_COUNT; i++)
@@ -203,6 +204,7 @@ void settings_release(struct settings *s)
 	memset(s, 0, sizeof(*s));
 }
 
+/* Its default where it was not set. Belongs to s. */
 const char *settings_text(const struct settings *s, enum setting k)
 {
 	return s->value[k] ? s->value[k] : rows[k].def;

@@ -116,6 +116,7 @@ static void collect_user_folders(struct folders *all, const char *path, uint32_t
 		closedir(dir);
 }
 
+/* base: the daemon's folder; below "users" are the users' own. */
 static void collect_all(struct folders *all, const char *base)
 {
 	char path[4096 + 64];
@@ -205,6 +206,7 @@ uint64_t shares_of(const struct shares *s, uint32_t id)
 	return 0;
 }
 
+/* Bytes for one user; 0: no limit. */
 uint64_t shares_share(const struct shares *s, const struct shares_limits *l)
 {
 	uint64_t share = l->user ? l->user : l->total / 4;
@@ -237,6 +239,7 @@ static void add_up(struct shares *s, const struct folders *all, const char *base
 
 /* ---- taking away ---- */
 
+/* Order of qsort: by day, then by the last change. */
 static int compare_by_age(const void *pa, const void *pb)
 {
 	const struct folder *a = pa, *b = pb;
@@ -347,6 +350,7 @@ void shares_hold(struct shares *s, const char *base, const struct shares_limits 
 	folders_release(&all);
 }
 
+/* s is empty then. */
 void shares_release(struct shares *s)
 {
 	free(s->v);

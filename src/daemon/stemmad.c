@@ -56,6 +56,7 @@ static void report_setting_slip(void *arg, const char *line)
 		++*n;
 }
 
+/* A row that is no rule is told and left out. */
 static void add_rule(void *arg, const char *row)
 {
 	struct stemmad *d = arg;
@@ -133,12 +134,14 @@ static uint64_t add_to_log(void *arg, uint32_t uid, const struct event *ev)
 	return logs_add(d->logs, uid, ev);
 }
 
+/* ns of the daemon's clock. */
 static void begin_log_part(void *arg, uint32_t uid)
 {
 	struct stemmad *d = arg;
 	node_part(d->node, uid, world_now());
 }
 
+/* ns of the daemon's clock. */
 static void begin_log_session(void *arg, uint32_t uid)
 {
 	struct stemmad *d = arg;
@@ -151,6 +154,7 @@ static void report_log_trouble(void *arg, uint32_t uid, const char *text)
 	stemmad_say("the log of user %u: %s", uid, text);
 }
 
+/* Also says which files cannot be observed. */
 static void handle_tracer_event(void *arg, const struct tracer_event *ev)
 {
 	struct stemmad *d = arg;
@@ -201,6 +205,7 @@ static void bring_up(void *arg)
 	logs_emit_gaps(d->logs, world_now());
 }
 
+/* operands: "metrics", or anything else for the table. */
 static void format_stats(void *arg, const char *operands, struct buf *out)
 {
 	struct stemmad *d = arg;
@@ -224,6 +229,7 @@ static int change_granularity(void *arg, const char *operands, uint32_t uid, boo
 	return grain_ask(d->grain, operands, uid, admin, err);
 }
 
+/* Whether one of the administrators' group asks. */
 static bool is_admin(void *arg, uint32_t uid, uint32_t gid)
 {
 	const struct stemmad *d = arg;
@@ -256,6 +262,7 @@ static void handle_second(struct stemmad *d)
 	service_notify("WATCHDOG=1");
 }
 
+/* Settings with a mistake leave all as it is, and are told. */
 static void reload_settings(struct stemmad *d)
 {
 	struct err err = {0};
@@ -289,6 +296,7 @@ static void handle_signal_fd(struct stemmad *d)
 	}
 }
 
+/* CLOCK_THREAD_CPUTIME_ID, ns. */
 static uint64_t thread_cpu_ns(void)
 {
 	struct timespec ts;
@@ -337,6 +345,7 @@ static void run_event_loop(struct stemmad *d)
 
 /* ---- start and end ---- */
 
+/* at: what epoll gives back of it. 0, -1 with errno. */
 static int watch_input(struct stemmad *d, int fd, uint64_t at)
 {
 	struct epoll_event e = {.events = EPOLLIN, .data.u64 = at};
@@ -356,6 +365,7 @@ static const char *describe_tracer_mode(const struct tracer_caps *caps)
 	return files ? "node/fanotify" : "node/processes";
 }
 
+/* arg: the struct stemmad. The user has a log: see node_known. */
 static void mark_user_known(void *arg, uint32_t uid)
 {
 	struct stemmad *d = arg;
@@ -467,7 +477,8 @@ static int open_socket(struct stemmad *d, struct err *err)
 	                    &d->control);
 }
 
-/* The order matters: who it is, then that it is alone, then the helper, which keeps what is given up at the end. */
+/* The order matters: who it is, then that it is alone, then the helper, which keeps what is given up at the end. 0,
+ * -errno with a sentence. */
 static int become_daemon(struct stemmad *d, struct err *err)
 {
 	int r = read_settings(d, false, err);
@@ -603,6 +614,7 @@ static int read_arguments(struct stemmad *d, int argc, char **argv, struct err *
 	return -1;
 }
 
+/* Gives the exit status; with --answer it is the process that answers one user's question. */
 int main(int argc, char **argv)
 {
 	struct stemmad d = {.epoll = -1, .signals = -1, .timer = -1, .lock = -1};

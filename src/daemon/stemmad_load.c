@@ -35,6 +35,7 @@ static uint64_t memory_of_helper(struct helper *h)
 	return helper_open(h, helper_pid(h), HELPER_STATM, &fd) < 0 ? 0 : memory_in(fd);
 }
 
+/* User and system time together, ns. */
 uint64_t stemmad_cpu_of(const struct rusage *u)
 {
 	return (uint64_t)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) * 1000000000u +

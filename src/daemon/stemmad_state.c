@@ -36,6 +36,7 @@ int stemmad_lock(struct stemmad *d, struct err *err)
 	return 0;
 }
 
+/* Cut to size. */
 static void state_path(const struct stemmad *d, const char *tail, char *ret, size_t size)
 {
 	snprintf(ret, size, "%s/node/state%s", settings_text(&d->settings, SETTING_base), tail);

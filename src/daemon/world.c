@@ -21,6 +21,7 @@ int64_t world_now(void)
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
+/* When the machine was started: CLOCK_REALTIME, ns. */
 int64_t world_boot(void)
 {
 	struct timespec ts;
@@ -118,6 +119,8 @@ static bool is_nameless(const struct tracer_fileid *id, struct node_found *ret)
 	return false;
 }
 
+/* What a process has open as fd. Pipes and sockets are known by id alone; else the helper looks, since it may hang. ret
+ * stays as it is where that is another file by now. */
 static void find_fd(void *arg, pid_t pid, unsigned fd, const struct tracer_fileid *id, struct node_found *ret)
 {
 	char path[PATH_MAX];
@@ -128,6 +131,7 @@ static void find_fd(void *arg, pid_t pid, unsigned fd, const struct tracer_filei
 		fill_found(&f, id, path, ret);
 }
 
+/* What lies at a path, if that is the file of id; else ret stays as it is. The helper looks, since it may hang. */
 static void find_path(void *arg, const char *path, const struct tracer_fileid *id, struct node_found *ret)
 {
 	char real[PATH_MAX];
@@ -249,6 +253,7 @@ static void group_names_user(void *arg, uint32_t uid, uint32_t gid, char *user, 
 		fclose(f);
 }
 
+/* A new ULID, or "". */
 static void run_id(void *arg, char ret[27])
 {
 	(void)arg;
