@@ -22,6 +22,7 @@ static const bool has_row[256] = {
 };
 #pragma GCC diagnostic pop
 
+/* Events that were cleaned with it are void. */
 void event_clean_release(struct event_clean *room)
 {
 	buf_release(&room->bytes);
@@ -91,6 +92,7 @@ static int clean_list(const struct row *row, struct redact *r, struct event_clea
 	return 1;
 }
 
+/* row must be of the event's kind. */
 static void *field_address(struct event *ev, const struct row *row)
 {
 	return (char *)ev + row->offset;

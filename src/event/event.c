@@ -25,6 +25,7 @@ const char *term_name(enum term_set set, uint64_t number)
 	return "?";
 }
 
+/* In words; "" for a number that is not known. Static. */
 const char *term_meaning(enum term_set set, uint64_t number)
 {
 	for (size_t i = 0; i < sizeof(terms) / sizeof(*terms); i++)
@@ -61,12 +62,14 @@ const char *event_kind_name(uint64_t kind)
 	}
 }
 
-/* Times are differences modulo 2^64, so that every int64_t, TIME_NONE too, comes back whatever it is relative to. */
+/* Times are differences modulo 2^64, so that every int64_t, TIME_NONE too, comes back whatever it is relative to. ns.
+ * */
 static int64_t time_minus(int64_t a, int64_t b)
 {
 	return (int64_t)((uint64_t)a - (uint64_t)b);
 }
 
+/* Wraps around: hostile logs may hold any times. */
 static int64_t add_times_wrapping(int64_t a, int64_t b)
 {
 	return (int64_t)((uint64_t)a + (uint64_t)b);
@@ -74,6 +77,7 @@ static int64_t add_times_wrapping(int64_t a, int64_t b)
 
 /* One put_ and one get_ for each type of events.def. At the end of the event get_ gives what a missing field is. */
 
+/* Nothing without memory: out->failed. */
 static inline void put_u64(struct buf *out, uint64_t v, int64_t now)
 {
 	(void)now;
@@ -87,22 +91,26 @@ static inline __attribute__((unused)) void put_i64(struct buf *out, int64_t v, i
 	put_u64(out, zigzag(v), now);
 }
 
+/* t is written as the difference to now, ns. */
 static inline void put_time(struct buf *out, int64_t t, int64_t now)
 {
 	put_u64(out, zigzag(time_minus(t, now)), 0);
 }
 
+/* Its length, then its bytes. */
 static void put_str(struct buf *out, struct str s, int64_t now)
 {
 	put_u64(out, s.n, now);
 	buf_str(out, s);
 }
 
+/* As put_str. */
 static void put_id(struct buf *out, struct str s, int64_t now)
 {
 	put_str(out, s, now);
 }
 
+/* The number of items, then each as put_str. */
 static void put_list(struct buf *out, struct strlist l, int64_t now)
 {
 	put_u64(out, l.count, now);
@@ -122,6 +130,7 @@ static inline bool get_u64(const unsigned char **p, const unsigned char *end, in
 	return true;
 }
 
+/* False if the bytes end; *p moves on. */
 static inline __attribute__((unused)) bool get_i64(const unsigned char **p, const unsigned char *end, int64_t now,
                                                    int64_t *ret)
 {
@@ -230,26 +239,31 @@ static inline bool lacks_u64(uint64_t v)
 	return v == 0;
 }
 
+/* 0 stands for none. No field has this type yet. */
 static inline __attribute__((unused)) bool lacks_i64(int64_t v)
 {
 	return v == 0;
 }
 
+/* TIME_NONE stands for none. */
 static inline bool lacks_time(int64_t v)
 {
 	return v == TIME_NONE;
 }
 
+/* An empty one stands for none. */
 static inline bool lacks_str(struct str v)
 {
 	return v.n == 0;
 }
 
+/* An empty one stands for none. */
 static inline bool lacks_id(struct str v)
 {
 	return v.n == 0;
 }
 
+/* An empty one stands for none. */
 static inline bool lacks_list(struct strlist v)
 {
 	return v.count == 0;

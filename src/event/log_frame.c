@@ -144,6 +144,7 @@ uint64_t log_frames_add(struct log_frames *f, const struct event *ev)
 	return add_clean(f, rc > 0 ? &cleaned : ev);
 }
 
+/* What was not written is lost. */
 void log_frames_release(struct log_frames *f)
 {
 	event_clean_release(&f->clean);

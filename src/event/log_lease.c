@@ -42,6 +42,7 @@ static int dir_below(const char *runtime)
 	return r;
 }
 
+/* A descriptor, which the caller closes; -errno. */
 static int dir_in_runtime(void)
 {
 	return dir_below(getenv("XDG_RUNTIME_DIR"));

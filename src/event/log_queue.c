@@ -36,6 +36,7 @@ bool log_queue_put(struct log_queue *q, uint64_t *head, const void *p, size_t n)
 	return true;
 }
 
+/* The reader can take all up to head from now on. */
 void log_queue_show(struct log_queue *q, uint64_t head)
 {
 	atomic_store_explicit(&q->filled, head, memory_order_release);
@@ -57,6 +58,7 @@ const void *log_queue_next(struct log_queue *q, size_t *ret_n)
 	return q->at + taken % LOG_QUEUE + sizeof(length);
 }
 
+/* What log_queue_next gave is void then. Nothing if it is empty. */
 void log_queue_drop(struct log_queue *q)
 {
 	size_t n;

@@ -88,6 +88,7 @@ int log_reader_open(const char *path, struct err *err, struct log_reader **ret)
 	return r;
 }
 
+/* NULL is no error. */
 void log_reader_close(struct log_reader *r)
 {
 	if (!r)
@@ -106,6 +107,7 @@ void log_reader_seek(struct log_reader *r, uint64_t offset)
 	r->left = 0;
 }
 
+/* It lives as long as r, and grows as r reads. */
 const struct log_damage *log_reader_damage(const struct log_reader *r)
 {
 	return &r->damage;

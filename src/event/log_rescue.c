@@ -17,7 +17,7 @@ bool log_rescue_needed(int fd)
 	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 0;
 }
 
-/* A descriptor that reads what fd, open for writing alone, is. */
+/* A descriptor that reads what fd, open for writing alone, is. The caller closes it. -errno. */
 static int reading(int fd)
 {
 	char name[48];

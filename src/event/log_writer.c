@@ -210,6 +210,7 @@ int log_writer_takeover(struct log_writer *w)
 	return w->sh->queues ? 0 : log_writer_follow(w);
 }
 
+/* The session's random number. */
 uint64_t log_writer_session(const struct log_writer *w)
 {
 	return w->sh->session;
