@@ -23,6 +23,7 @@ struct crate {
 	int fd;
 };
 
+/* Also what is temporary; the file at its path stays. */
 static void crate_free(struct crate *c)
 {
 	if (c->fd >= 0)
@@ -66,6 +67,7 @@ static struct {
 #undef CALL
 } lib;
 
+/* Loads it at the first call; it is never unloaded. */
 bool crate_can_zip(void)
 {
 	static void *handle;
@@ -78,6 +80,7 @@ bool crate_can_zip(void)
 	return all;
 }
 
+/* The archive's last error with a sentence: -errno, -EIO if it gave none. */
 static int zip_error(struct crate *c, struct err *err)
 {
 	int e = lib.archive_errno(c->zip);
@@ -157,11 +160,13 @@ static int zip_close(struct crate *c, int r, struct err *err)
 	return r;
 }
 #else
+/* Built without: never. */
 bool crate_can_zip(void)
 {
 	return false;
 }
 
+/* Always an error, with a sentence. */
 static int zip_open(struct crate *c, struct err *err)
 {
 	return no_zip(c, err, "built without libarchive");
@@ -176,6 +181,7 @@ static int zip_put(struct crate *c, const char *name, int fd, uint64_t size, str
 	return err_set(err, ENOTSUP, "cannot write '%s'", c->path);
 }
 
+/* Without libarchive: gives r. */
 static int zip_close(struct crate *c, int r, struct err *err)
 {
 	(void)c;
@@ -204,7 +210,7 @@ int crate_open(const char *path, struct err *err, struct crate **ret)
 	return 0;
 }
 
-/* As zip_put. */
+/* As zip_put. 0, -errno with a sentence. */
 static int dir_put(struct crate *c, const char *name, int fd, uint64_t size, struct err *err)
 {
 	int to, r = export_dir_file(&c->dir, name, err, &to);

@@ -42,6 +42,7 @@ static void find_root(struct record *d)
 	buf_release(&path);
 }
 
+/* dir without a slash at its end; dir itself is not below. */
 static bool is_below_folder(struct str dir, struct str path)
 {
 	return path.n > dir.n && str_starts(path, dir) && path.p[dir.n] == '/';
@@ -165,6 +166,7 @@ static void put_paths(struct jsonw *j, const char *name, const struct record *d,
 	buf_release(&text);
 }
 
+/* Writes the message of a commit that datalad can run again. The first line is at most 60 bytes. */
 static void write_datalad_record(struct out *out, const struct record *d, const struct run_info *run)
 {
 	struct jsonw j = {.out = out};

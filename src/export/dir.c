@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* It is closed then; what was written stays. */
 static void export_dir_release(struct export_dir *d)
 {
 	if (d->fd >= 0)

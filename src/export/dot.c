@@ -32,6 +32,7 @@ struct picture {
 
 /* ---- what is thick ---- */
 
+/* The same two ends by another kind of relation are another edge. */
 static store_id edge_key(enum prov_kind kind, store_id from, store_id to)
 {
 	const store_id of[] = {kind, from, to};
@@ -100,6 +101,7 @@ static void write_dot_text(struct picture *d, struct str s, size_t max, const ch
 	}
 }
 
+/* Cut; "?" for an empty one. */
 static void write_dot_label(struct picture *d, struct str s)
 {
 	write_dot_text(d, s, LABEL_MAX, "?");
@@ -128,6 +130,7 @@ static void write_dot_id(struct out *o, struct str id)
 	out_char(o, '"');
 }
 
+/* -ENOMEM, or -errno of the output; 0. */
 static int picture_status(struct picture *d)
 {
 	return d->text.failed || d->cluster.failed || d->node.failed ? -ENOMEM : -d->out->error;
@@ -249,6 +252,7 @@ static int write_dot_execution(void *arg, const struct prov_statement *st)
 	return picture_status(d);
 }
 
+/* False if nothing is to be highlighted. */
 static bool is_highlighted_edge(const struct picture *d, const struct prov_statement *st)
 {
 	if (!d->highlighted)
@@ -321,6 +325,7 @@ static int write_dot(struct prov_source *p, struct out *out, const struct export
 	return r;
 }
 
+/* 0, -errno with a sentence. */
 int export_dot(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	return write_dot(p, out, o, err);
@@ -344,7 +349,7 @@ static int start_dot(int fd, pid_t *ret_pid, int *ret)
 	return 0;
 }
 
-/* Graphviz writes into out->fd, so out must be empty. */
+/* Graphviz writes into out->fd, so out must be empty. 0, -errno with a sentence. */
 int export_svg(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	struct out to;

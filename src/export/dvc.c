@@ -96,6 +96,7 @@ static void write_yaml_comment(struct out *o, const char *words, struct str s)
 
 /* ---- which executions are stages ---- */
 
+/* 1, 0: it is not in the store, -errno. */
 static int load_version_file(struct stages *t, store_id version, struct version_info *v, struct file_info *f)
 {
 	int r = store_version(t->s, version, v);
@@ -222,6 +223,7 @@ static int add_stage_file(struct stages *t, size_t stage, const struct work_file
 	return r < 0 ? r : 0;
 }
 
+/* Nothing if there are none. persist may be NULL. */
 static void write_path_list(struct stages *t, const char *name, const struct texts_set *paths,
                             const struct texts_set *persist)
 {
@@ -326,6 +328,7 @@ static int put_stage(struct stages *t, size_t stage, const struct files *f)
 	return t->text.failed || t->base.failed || t->cwd.failed ? -ENOMEM : -t->out->error;
 }
 
+/* Order of qsort: by stage, then by execution. */
 static int member_cmp(const void *pa, const void *pb)
 {
 	const struct member *a = pa, *b = pb;
@@ -383,6 +386,7 @@ static int put_failed(struct stages *t)
 	return r < 0 ? r : t->text.failed ? -ENOMEM : 0;
 }
 
+/* 0, -errno with a sentence. */
 int export_dvc_stage(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	struct stages t = {.out = out, .s = prov_store(p)};

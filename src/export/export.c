@@ -8,6 +8,7 @@ const struct export_format export_formats[] = {
 };
 const size_t export_n_formats = sizeof(export_formats) / sizeof(*export_formats);
 
+/* NULL: no such format. */
 const struct export_format *export_format(const char *name)
 {
 	for (size_t i = 0; i < export_n_formats; i++)

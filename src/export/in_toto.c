@@ -178,6 +178,7 @@ static int compare_items_by_version(const void *pa, const void *pb)
 	return a->made != b->made ? (a->made ? -1 : 1) : (int)b->use - (int)a->use;
 }
 
+/* Order of qsort: by path, then by version. */
 static int compare_items_by_path(const void *pa, const void *pb)
 {
 	const struct item *a = pa, *b = pb;
@@ -255,6 +256,7 @@ static int find_or_compute_digests(struct statement *t)
 
 /* ---- the document ---- */
 
+/* As a member of the object that is being written. */
 static void write_digest_object(struct jsonw *j, const struct digest *d)
 {
 	char text[DIGEST_TEXT];
@@ -265,6 +267,7 @@ static void write_digest_object(struct jsonw *j, const struct digest *d)
 	jsonw_close(j, '}');
 }
 
+/* file://HOST/PATH, with what a URI does not allow escaped. */
 static void put_uri(struct jsonw *j, struct str host, const char *path)
 {
 	jsonw_key(j, "", "uri");
@@ -303,6 +306,7 @@ static size_t write_item_list(struct jsonw *j, const struct statement *t, const 
 	return n;
 }
 
+/* As a member of the object that is being written: the host. */
 static void put_builder(struct jsonw *j, const struct run_info *run)
 {
 	jsonw_key(j, "", "builder");
@@ -315,6 +319,7 @@ static void put_builder(struct jsonw *j, const struct run_info *run)
 	jsonw_close(j, '}');
 }
 
+/* When it began and ended, its status, and what its record lacks; what is not known is left out. */
 static void put_metadata(struct jsonw *j, const struct run_info *run)
 {
 	jsonw_key(j, "", "metadata");
@@ -341,6 +346,7 @@ static void put_metadata(struct jsonw *j, const struct run_info *run)
 	jsonw_close(j, '}');
 }
 
+/* One line of JSON: the statement of one run. */
 static void put_statement(struct out *out, const struct statement *t, const struct run_info *run)
 {
 	struct jsonw j = {.out = out};

@@ -30,6 +30,7 @@ struct events {
 
 /* ---- ids ---- */
 
+/* In the usual form, 36 characters. */
 static void write_uuid(struct out *o, const unsigned char b[16])
 {
 	static const int pieces[] = {4, 2, 2, 2, 6};
@@ -85,6 +86,7 @@ static void write_run_uuid(struct out *o, struct str local)
 	write_uuid(o, b);
 }
 
+/* A run's id, made from its own. */
 static void id_pair(struct jsonw *j, struct str local)
 {
 	jsonw_key(j, "", "runId");
@@ -96,6 +98,7 @@ static void id_pair(struct jsonw *j, struct str local)
 
 /* ---- facets ---- */
 
+/* The caller closes it. schema NULL: one of our own. */
 static void facet_open(struct jsonw *j, const char *name, const char *schema)
 {
 	jsonw_key(j, "", name);
@@ -107,6 +110,7 @@ static void facet_open(struct jsonw *j, const char *name, const char *schema)
 		jsonw_pair_cstr(j, "_schemaURL", "urn:stemma:ns#execution");
 }
 
+/* The caller closes it. */
 static void open_job_object(struct jsonw *j, struct str host, struct str name)
 {
 	jsonw_key(j, "", "job");
@@ -135,6 +139,7 @@ static struct str find_run_job_name(struct events *e, store_id id, struct str lo
 	return make_job_name(e, found ? &run.argv : NULL, found ? run.cwd : str_of(""));
 }
 
+/* Empties b first. s must not be of b. */
 static void set_buf(struct buf *b, struct str s)
 {
 	buf_reset(b);
@@ -227,6 +232,7 @@ static void begin_run_events(struct events *e, const struct prov_statement *st)
 	jsonw_release(&j);
 }
 
+/* type: START, COMPLETE or FAIL; t in ns. At the start no outputs are written. */
 static void write_run_event(struct events *e, const char *type, int64_t t)
 {
 	struct jsonw j = {.out = e->out};
@@ -252,6 +258,7 @@ static void write_run_event(struct events *e, const char *type, int64_t t)
 	jsonw_release(&j);
 }
 
+/* Writes start and end of the execution that is open, if it has inputs or outputs and its start is known. */
 static void finish_run_events(struct events *e)
 {
 	if (e->open && e->any && e->start != TIME_NONE) {
@@ -318,6 +325,7 @@ static int write_openlineage_statement(void *arg, const struct prov_statement *s
 	return r < 0 ? r : -e->out->error;
 }
 
+/* 0, -errno with a sentence. */
 int export_openlineage(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	struct events e = {.out = out, .p = p};

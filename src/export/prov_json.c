@@ -15,6 +15,7 @@ static void open_typed_json(struct jsonw *j)
 	jsonw_key(j, "", "$");
 }
 
+/* type: with its prefix. */
 static void close_typed_json(struct jsonw *j, const char *type)
 {
 	jsonw_pair_cstr(j, "type", type);
@@ -67,6 +68,7 @@ static void write_json_attribute(struct jsonw *j, const struct prov_value *v)
 		jsonw_list_text(j, &v->list, true, NULL);
 }
 
+/* Nothing for TIME_NONE. */
 static void write_json_time(struct jsonw *j, const char *key, int64_t t)
 {
 	if (t == TIME_NONE)
@@ -75,6 +77,7 @@ static void write_json_time(struct jsonw *j, const char *key, int64_t t)
 	jsonw_time(j, t);
 }
 
+/* The members of an element: its times, types and label. */
 static void write_json_element(struct jsonw *j, const struct prov_statement *st)
 {
 	if (st->kind == PROV_activity) {
@@ -95,6 +98,7 @@ static void write_json_element(struct jsonw *j, const struct prov_statement *st)
 	}
 }
 
+/* The members of a relation: its ends and its time; what it lacks is left out. */
 static void write_json_relation(struct jsonw *j, const struct prov_statement *st)
 {
 	const struct prov_roles *role = &prov_roles[st->kind];
@@ -110,7 +114,7 @@ static void write_json_relation(struct jsonw *j, const struct prov_statement *st
 	write_json_time(j, "time", st->start);
 }
 
-/* 0, -errno. */
+/* 0, -errno. For prov's callback; arg: a struct document. */
 static int write_json_statement(void *arg, const struct prov_statement *st)
 {
 	struct document *d = arg;
@@ -133,6 +137,7 @@ static int write_json_statement(void *arg, const struct prov_statement *st)
 	return jsonw_error(j);
 }
 
+/* 0, -errno with a sentence. */
 int export_prov_json(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	struct document d = {.j = {.out = out}};

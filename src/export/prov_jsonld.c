@@ -101,6 +101,7 @@ static void value_open(struct jsonw *j, const char *name, const char *type)
 	jsonw_key(j, "", "@value");
 }
 
+/* Closes the object and the list around it. */
 static void value_close(struct jsonw *j)
 {
 	jsonw_close(j, '}');
@@ -151,6 +152,7 @@ static void write_jsonld_attribute(struct jsonw *j, const struct prov_value *v)
 	value_close(j);
 }
 
+/* Nothing for TIME_NONE. */
 static void write_jsonld_time(struct jsonw *j, const char *name, int64_t t)
 {
 	if (t == TIME_NONE)
@@ -159,6 +161,7 @@ static void write_jsonld_time(struct jsonw *j, const char *name, int64_t t)
 	jsonw_time(j, t);
 }
 
+/* The members of an element: its id, times, types and label. */
 static void write_jsonld_element(struct jsonw *j, const struct prov_statement *st)
 {
 	jsonw_pair(j, "@id", "id:", st->id);
@@ -225,7 +228,7 @@ static void keep_direct_relation(struct jsonld *d, const struct prov_statement *
 	buf_char(&d->objects, '\0');
 }
 
-/* 0, -errno. */
+/* 0, -errno. For prov's callback; arg: a struct jsonld. */
 static int write_jsonld_statement(void *arg, const struct prov_statement *st)
 {
 	struct jsonld *d = arg;
@@ -252,6 +255,7 @@ static int write_jsonld_statement(void *arg, const struct prov_statement *st)
 	return d->subject.failed || d->objects.failed ? -ENOMEM : jsonw_error(j);
 }
 
+/* 0, -errno with a sentence. */
 int export_prov_jsonld(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	struct jsonld d = {.j = {.out = out}};

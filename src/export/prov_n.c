@@ -23,17 +23,20 @@ static void write_provn_id(struct notation *n, struct str name)
 	out_str(n->out, name);
 }
 
+/* Begins a quoted literal; close_typed_provn ends it. */
 static void open_typed_provn(struct notation *n)
 {
 	out_char(n->out, '"');
 }
 
+/* Ends what open_typed_provn began. type: without its prefix, which is xsd:. */
 static void close_typed_provn(struct notation *n, const char *type)
 {
 	out_text(n->out, "\" %% xsd:");
 	out_text(n->out, type);
 }
 
+/* Opens the list at the first one. The caller closes it. */
 static void attribute_name(struct notation *n, bool *first, const char *prefix, const char *name)
 {
 	out_text(n->out, *first ? "[" : ", ");
@@ -97,6 +100,7 @@ static void write_provn_type(struct notation *n, bool *first, const char *prefix
 	out_char(n->out, '\'');
 }
 
+/* "-" for TIME_NONE. */
 static void time_or_marker(struct notation *n, int64_t t)
 {
 	out_text(n->out, ", ");
@@ -106,7 +110,7 @@ static void time_or_marker(struct notation *n, int64_t t)
 		out_time(n->out, t);
 }
 
-/* 0, -errno. */
+/* 0, -errno. For prov's callback; arg: a struct notation. */
 static int write_provn_statement(void *arg, const struct prov_statement *st)
 {
 	struct notation *n = arg;
@@ -149,6 +153,7 @@ static int write_provn_statement(void *arg, const struct prov_statement *st)
 	return n->list.failed ? -ENOMEM : -n->out->error;
 }
 
+/* 0, -errno with a sentence. */
 int export_prov_n(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	struct notation n = {.out = out};

@@ -75,6 +75,7 @@ int provio_settings_find(const struct app_log *d, struct provio_settings *ret)
 	return r;
 }
 
+/* It may be released twice. */
 void provio_settings_release(struct provio_settings *s)
 {
 	free(s->last);
@@ -82,6 +83,7 @@ void provio_settings_release(struct provio_settings *s)
 	s->last = s->last_metric = NULL;
 }
 
+/* The value in quotes, escaped. */
 static void put_property(struct out *out, const char *name, struct str value)
 {
 	out_text(out, " ;\n  ns1:");

@@ -219,7 +219,7 @@ static int copy_one(void *arg, const struct prov_statement *st)
 	return r;
 }
 
-/* 0, -errno. */
+/* 0, -errno. Only for data of the crate. arg: a struct maker. */
 static int write_part_reference(void *arg, const struct prov_statement *st)
 {
 	struct maker *m = arg;
@@ -278,7 +278,7 @@ static void write_software_version(struct maker *m, store_id file, struct str pa
 		jsonw_pair_cstr(&m->j, "softwareVersion", version);
 }
 
-/* 0, -errno. */
+/* 0, -errno. arg: a struct maker. */
 static int write_crate_agent(void *arg, const struct prov_statement *st)
 {
 	struct maker *m = arg;

@@ -39,6 +39,7 @@ static const struct interpreter interpreters[] = {
      " -cp -classpath --class-path -p --module-path --add-modules --upgrade-module-path ", true},
 };
 
+/* Its last part. A slash at the end counts as part of that. */
 static struct str path_end(struct str path)
 {
 	for (size_t i = path.n; i > 0; i--)
@@ -209,6 +210,7 @@ static void put_subject(const struct strlist *argv, struct str cwd, const struct
 	shell_quote_argument(ret, s->name);
 }
 
+/* Appends the job's name, at most SCRIPT_JOB_MAX bytes and a hash. Nothing if it runs no program. */
 void script_job_name(const struct strlist *argv, struct str cwd, struct buf *ret)
 {
 	const size_t from = ret->n;

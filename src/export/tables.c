@@ -74,6 +74,7 @@ static void write_csv_field(struct out *o, struct str s)
 	out_char(o, '"');
 }
 
+/* Escaped so that a line is a row; what a spreadsheet would take for a formula gets a quote before it. */
 static void write_tsv_field(struct out *o, struct str s)
 {
 	if (unsafe_formula(s) && s.p[0] != '\t' && s.p[0] != '\r') /* those two are escaped */
@@ -97,6 +98,7 @@ static void write_tsv_field(struct out *o, struct str s)
 		}
 }
 
+/* As TSV or CSV, whichever the tables are. */
 static void write_table_field(struct tables *t, struct out *o, struct str s)
 {
 	(t->tsv ? write_tsv_field : write_csv_field)(o, s);
@@ -116,6 +118,7 @@ static bool write_table_text(struct tables *t, struct out *o, struct str s)
 	return exact;
 }
 
+/* Notes a value that was no UTF-8 for the row's last column. */
 static void append_base64_cell(struct tables *t, const struct prov_value *v)
 {
 	struct out *b = &t->base64_out;
@@ -130,6 +133,7 @@ static void append_base64_cell(struct tables *t, const struct prov_value *v)
 		out_list(b, &v->list, true, NULL);
 }
 
+/* Writes a value by its type. What is not exact goes to the row's base64 column as well. */
 static void write_table_value(struct tables *t, struct out *o, const struct prov_value *v)
 {
 	bool exact = true;
@@ -157,6 +161,7 @@ static void write_table_value(struct tables *t, struct out *o, const struct prov
 		append_base64_cell(t, v);
 }
 
+/* With a separator before; empty for TIME_NONE. */
 static void write_table_time(struct tables *t, struct out *o, int64_t at)
 {
 	write_separator(t, o);
@@ -213,6 +218,7 @@ static int write_table_statement(void *arg, const struct prov_statement *st)
 
 /* ---- the columns ---- */
 
+/* Its own columns, those of the attributes that it may have, and the one for base64. */
 static void write_table_header(struct tables *t, enum table which)
 {
 	struct out *o = &t->out[which];
@@ -242,6 +248,7 @@ static void write_csvw_column(struct jsonw *j, const char *name, const char *typ
 	jsonw_close(j, '}');
 }
 
+/* What the columns of all tables mean, as CSVW has it. */
 static void write_csvw_metadata(struct tables *t, struct out *out)
 {
 	static const char *const types[] = {[TYPE_text] = "string",   [TYPE_list] = "json",    [TYPE_count] = "integer",
@@ -288,7 +295,7 @@ static void write_csvw_metadata(struct tables *t, struct out *out)
 	jsonw_release(&j);
 }
 
-/* Opens name in d. */
+/* Opens name in d. 0, -errno with a sentence; then nothing is open. */
 static int open_table_file(struct export_dir *d, const char *name, struct err *err, struct out *ret)
 {
 	int fd, r = export_dir_file(d, name, err, &fd);
@@ -301,7 +308,7 @@ static int open_table_file(struct export_dir *d, const char *name, struct err *e
 	return 0;
 }
 
-/* r: what is returned if all is well. Nothing where it is not open. */
+/* r: what is returned if all is well. Nothing where it is not open. -errno with a sentence. */
 static int close_table_file(struct out *o, int r, struct err *err)
 {
 	if (!o->p)
@@ -342,12 +349,14 @@ static int write_tables(struct prov_source *p, const struct export_options *o, b
 	return export_dir_close(&d, r, err);
 }
 
+/* Into a folder of files. 0, -errno with a sentence. */
 int export_csv(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	(void)out;
 	return write_tables(p, o, false, err);
 }
 
+/* Into a folder of files. 0, -errno with a sentence. */
 int export_tsv(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	(void)out;

@@ -28,6 +28,7 @@ static const struct {
 
 /* ---- terms ---- */
 
+/* In N-Triples the whole IRI, in Turtle with a prefix. The name must need no escapes. */
 static void write_iri(struct rdf *r, const char *prefix, const char *ns, const char *name, size_t n)
 {
 	if (r->nt) {
@@ -95,18 +96,21 @@ static void write_rdf_predicate(struct rdf *r, struct str id)
 	out_char(r->out, ' ');
 }
 
+/* In Turtle the subject goes on. */
 static void triple_end(struct rdf *r)
 {
 	if (r->nt)
 		out_text(r->out, " .\n");
 }
 
+/* In N-Triples each statement has ended already. */
 static void subject_end(struct rdf *r)
 {
 	if (!r->nt)
 		out_text(r->out, " .\n");
 }
 
+/* is_own: a class of stemma's, not of PROV's. */
 static void write_rdf_type(struct rdf *r, struct str id, const char *class, bool is_own)
 {
 	write_rdf_predicate(r, id);
@@ -119,6 +123,7 @@ static void write_rdf_type(struct rdf *r, struct str id, const char *class, bool
 	triple_end(r);
 }
 
+/* Nothing for TIME_NONE. */
 static void time_triple(struct rdf *r, struct str id, const char *name, int64_t t)
 {
 	if (t == TIME_NONE)
@@ -132,6 +137,7 @@ static void time_triple(struct rdf *r, struct str id, const char *name, int64_t 
 	triple_end(r);
 }
 
+/* The bytes of a value that is no UTF-8. */
 static void base64_triple(struct rdf *r, struct str id, const struct prov_value *v)
 {
 	write_rdf_predicate(r, id);
@@ -145,6 +151,7 @@ static void base64_triple(struct rdf *r, struct str id, const struct prov_value 
 	triple_end(r);
 }
 
+/* A value by its type, and in base64 too where it is not exact. */
 static void write_rdf_attribute(struct rdf *r, struct str id, const struct prov_value *v)
 {
 	const struct attr_words *w = &attr_words[v->attr];
@@ -193,6 +200,7 @@ static void write_rdf_attribute(struct rdf *r, struct str id, const struct prov_
 		base64_triple(r, id, v);
 }
 
+/* Nothing for an empty one. */
 static void write_rdf_label(struct rdf *r, struct str id, struct str text)
 {
 	if (!text.n)
@@ -207,6 +215,7 @@ static void write_rdf_label(struct rdf *r, struct str id, struct str text)
 
 /* ---- statements ---- */
 
+/* What an agent, entity or activity is, and its attributes. */
 static void write_rdf_element(struct rdf *r, const struct prov_statement *st)
 {
 	static const char *const class[] = {[PROV_agent] = "Agent", [PROV_entity] = "Entity", [PROV_activity] = "Activity"};
@@ -266,7 +275,7 @@ static void write_rdf_relation(struct rdf *r, const struct prov_statement *st)
 	subject_end(r);
 }
 
-/* 0, -errno. */
+/* 0, -errno. arg: a struct rdf. */
 static int write_rdf_statement(void *arg, const struct prov_statement *st)
 {
 	struct rdf *r = arg;
@@ -292,12 +301,14 @@ static int write_rdf(struct prov_source *p, struct out *out, bool nt, struct err
 	return rc < 0 && !out->error ? err_set(err, -rc, "cannot read the record") : rc;
 }
 
+/* 0, -errno with a sentence. */
 int export_turtle(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	(void)o;
 	return write_rdf(p, out, false, err);
 }
 
+/* 0, -errno with a sentence. */
 int export_ntriples(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	(void)o;

@@ -32,12 +32,14 @@ struct used {
 
 /* ---- which ---- */
 
+/* Order of qsort. */
 static int compare_store_ids(const void *a, const void *b)
 {
 	const store_id *x = a, *y = b;
 	return (*x > *y) - (*x < *y);
 }
 
+/* Order of qsort: by run, then by time. */
 static int compare_chosen_by_run(const void *a, const void *b)
 {
 	const struct chosen *x = a, *y = b;
@@ -45,6 +47,7 @@ static int compare_chosen_by_run(const void *a, const void *b)
 	return c ? c : x->time != y->time ? (x->time < y->time ? -1 : 1) : compare_store_ids(&x->id, &y->id);
 }
 
+/* Order of qsort: by time. */
 static int compare_chosen_by_time(const void *a, const void *b)
 {
 	const struct chosen *x = a, *y = b;
@@ -85,6 +88,7 @@ static int choose_summaries(struct used *u)
 
 /* ---- one, as others take it ---- */
 
+/* The caller frees it; NULL without memory. */
 static char *copy_text(struct str s)
 {
 	return strndup(s.p ? s.p : "", s.n);
@@ -195,12 +199,14 @@ struct wanted {
 	store_id id;
 };
 
+/* A visitor of summaries: writes the one that is wanted. 0, -errno. */
 static int put_wanted(void *arg, const struct summary_info *m)
 {
 	const struct wanted *w = arg;
 	return m->id == w->id ? write_used_summary(w->u, m) : 0;
 }
 
+/* A visitor of summaries: writes those that belong to no run. 0, -errno. */
 static int put_other(void *arg, const struct summary_info *m)
 {
 	return m->run ? 0 : write_used_summary(arg, m);
@@ -271,12 +277,14 @@ static int export_used(struct prov_source *p, struct out *out, enum summary_form
 	return rc;
 }
 
+/* 0, -errno with a sentence. */
 int export_resource_monitor(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	(void)o;
 	return export_used(p, out, SUMMARY_RESOURCE_MONITOR, err);
 }
 
+/* 0, -errno with a sentence. */
 int export_kickstart(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	(void)o;

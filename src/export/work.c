@@ -58,12 +58,14 @@ static int append_work_statement(void *arg, const struct prov_statement *st)
 	return 0;
 }
 
+/* For bsearch: key is a store_id. */
 static int compare_exec_to_id(const void *key, const void *item)
 {
 	store_id a = *(const store_id *)key, b = ((const struct work_exec *)item)->id;
 	return (a > b) - (a < b);
 }
 
+/* WORK_NONE: it is none of them. */
 size_t work_find(const struct work *w, store_id exec)
 {
 	const struct work_exec *x =
@@ -92,6 +94,7 @@ int work_collect(struct prov_source *p, struct err *err, struct work *ret)
 	return 0;
 }
 
+/* w is empty then. */
 void work_release(struct work *w)
 {
 	free(w->execs);
@@ -101,6 +104,7 @@ void work_release(struct work *w)
 
 /* ---- texts ---- */
 
+/* The text is copied. 0, -ENOMEM. */
 int texts_set_add(struct texts_set *t, struct str s, int64_t tag, size_t owner)
 {
 	if (t->n == t->cap && !vec_grow((void **)&t->v, &t->cap, t->n + 1, sizeof(*t->v)))
@@ -110,6 +114,7 @@ int texts_set_add(struct texts_set *t, struct str s, int64_t tag, size_t owner)
 	return t->bytes.failed ? -ENOMEM : 0;
 }
 
+/* Order of qsort_r: by text; arg: the bytes. */
 static int compare_texts_by_bytes(const void *pa, const void *pb, void *arg)
 {
 	const struct text_at *a = pa, *b = pb;
@@ -129,11 +134,13 @@ void texts_set_close(struct texts_set *t)
 	t->n = kept;
 }
 
+/* Points into t: valid until t changes. */
 struct str texts_set_at(const struct texts_set *t, size_t i)
 {
 	return str_n(t->bytes.p + t->v[i].at, t->v[i].n);
 }
 
+/* Only after texts_set_sort. NULL: it is not there. */
 const struct text_at *texts_set_find(const struct texts_set *t, struct str s)
 {
 	size_t lo = 0, hi = t->n;
@@ -150,6 +157,7 @@ const struct text_at *texts_set_find(const struct texts_set *t, struct str s)
 	return NULL;
 }
 
+/* t is empty then. */
 void texts_set_release(struct texts_set *t)
 {
 	buf_release(&t->bytes);
@@ -166,6 +174,7 @@ struct str work_path_from(struct str dir, struct str path)
 	return path;
 }
 
+/* Quoted only where it must be. */
 void shell_quote_argument(struct buf *b, struct str word)
 {
 	bool plain = word.n != 0;
