@@ -8,6 +8,7 @@
 
 /* ---- lines ---- */
 
+/* Begins a line. Without memory c->failed is set. */
 void canon_begin(struct canon *c)
 {
 	size_t *at = vec_add(&c->lines);
@@ -17,6 +18,7 @@ void canon_begin(struct canon *c)
 		c->failed = true;
 }
 
+/* Lines end with a NUL. */
 void canon_end(struct canon *c)
 {
 	buf_char(&c->bytes, '\0');
@@ -29,12 +31,14 @@ static void append_blank(struct canon *c)
 		buf_char(&c->bytes, ' ');
 }
 
+/* With a blank before, as it is: it must need no escapes. */
 void canon_token(struct canon *c, const char *s)
 {
 	append_blank(c);
 	buf_str(&c->bytes, str_of(s));
 }
 
+/* Without a blank before; bytes that are not printable as \xNN. */
 void canon_str(struct canon *c, struct str s)
 {
 	for (size_t i = 0; i < s.n; i++) {
@@ -46,6 +50,7 @@ void canon_str(struct canon *c, struct str s)
 	}
 }
 
+/* With a blank before; "-" for TIME_NONE and TIME_NEVER. */
 void canon_time(struct canon *c, int64_t t)
 {
 	append_blank(c);
@@ -55,6 +60,7 @@ void canon_time(struct canon *c, int64_t t)
 		buf_printf(&c->bytes, "%" PRId64, t);
 }
 
+/* With a blank before: the domain, inode and generation. */
 void canon_file(struct canon *c, struct str domain, uint64_t ino, uint64_t gen)
 {
 	append_blank(c);
@@ -73,6 +79,7 @@ void canon_version(struct canon *c, uint64_t session, uint64_t seq)
 	buf_printf(&c->bytes, "@%016" PRIx64 ".%" PRIu64, session, seq);
 }
 
+/* Of content of which only the size is known, if that; k: which of several. */
 void canon_unobserved(struct canon *c, bool has_size, uint64_t size, int64_t mtime, uint64_t k)
 {
 	if (!has_size) {
@@ -87,6 +94,7 @@ void canon_unobserved(struct canon *c, bool has_size, uint64_t size, int64_t mti
 	}
 }
 
+/* n: which execution of the process. */
 void canon_exec(struct canon *c, struct str boot, uint64_t pidns, uint64_t pid, int64_t started, uint64_t n)
 {
 	append_blank(c);
@@ -99,6 +107,7 @@ void canon_exec(struct canon *c, struct str boot, uint64_t pidns, uint64_t pid, 
 	buf_printf(&c->bytes, "/%" PRIu64, n);
 }
 
+/* figures: GIO_FIGURES numbers. */
 void canon_io(struct canon *c, uint64_t session, uint64_t seq, unsigned api, bool write, int64_t first, int64_t last,
               const uint64_t *figures)
 {
@@ -135,6 +144,7 @@ int canon_finish(struct canon *c, struct buf *out)
 	return out->failed ? -ENOMEM : 0;
 }
 
+/* c is empty then. */
 void canon_release(struct canon *c)
 {
 	buf_release(&c->bytes);

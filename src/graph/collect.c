@@ -24,6 +24,7 @@ int collect_path(struct collect *w, const char *path, uint32_t *ret)
 	return copy ? append_segment_slot(w, (struct collect_segment){.path = copy}, ret) : -ENOMEM;
 }
 
+/* p is not copied, and must outlive w. 0, -ENOMEM. */
 int collect_memory(struct collect *w, const void *p, size_t n, uint32_t *ret)
 {
 	return append_segment_slot(w, (struct collect_segment){.p = p, .n = n}, ret);
@@ -243,6 +244,7 @@ out:
 	return rc;
 }
 
+/* Closes the segment that is open, too; w is empty then. */
 void collect_release(struct collect *w)
 {
 	close_segment(w);

@@ -43,6 +43,7 @@ uint32_t facts_find_file(struct facts *f, uint64_t number)
 	return find_numbered(f, &f->files, FACTS_FILE, number);
 }
 
+/* VEC_NONE: not known. */
 static uint32_t find_process(struct facts *f, uint64_t number)
 {
 	return find_numbered(f, &f->procs, FACTS_PROCESS, number);
@@ -54,11 +55,13 @@ void facts_lack(struct facts *f)
 		f->earlier->lacks(f->earlier->arg, f);
 }
 
+/* The session's numbers mean nothing from now on. */
 void facts_end(struct facts *f)
 {
 	f->session = VEC_NONE;
 }
 
+/* f is empty then; the graph stays. */
 void facts_release(struct facts *f)
 {
 	dense_release(&f->domains);
@@ -172,6 +175,7 @@ static void apply_run(struct facts *f, const struct event *ev)
 	                   .gid = ev->run.gid};
 }
 
+/* Notes how a run ended; its execution is VEC_NONE where the process is not known. */
 static void apply_run_end(struct facts *f, const struct event *ev)
 {
 	uint32_t i = ev->proc ? find_process(f, ev->proc) : VEC_NONE;
@@ -545,6 +549,7 @@ static void apply_io(struct facts *f, const struct event *ev)
 	g->accesses.v[i].flags |= GACCESS_IO;
 }
 
+/* A file got a name, or lost one. Of an unknown file or operation nothing is noted. */
 static void apply_name(struct facts *f, const struct event *ev)
 {
 	uint32_t file = facts_file(f, ev->name.file);
@@ -576,17 +581,20 @@ static void apply_link(struct facts *f, const struct event *ev)
 	                    .sure = ev->link.sure != 0};
 }
 
+/* Notes that the session's log is whole. */
 static void apply_session_end(struct facts *f, const struct event *ev)
 {
 	(void)ev;
 	f->g->sessions.v[f->session].ended = true;
 }
 
+/* Of the run that the event names. */
 static void apply_machine(struct facts *f, const struct event *ev)
 {
 	facts_apply_reported(f, ev, ev->machine.run, 0);
 }
 
+/* Of the run that the event names. */
 static void apply_result(struct facts *f, const struct event *ev)
 {
 	facts_apply_reported(f, ev, ev->result.run, 0);
@@ -598,31 +606,37 @@ static void apply_plan(struct facts *f, const struct event *ev)
 	facts_apply_reported(f, ev, str_of(""), 0);
 }
 
+/* Of the run that the event names. */
 static void apply_digest(struct facts *f, const struct event *ev)
 {
 	facts_apply_reported(f, ev, ev->digest.run, graph_digest_key(&ev->digest));
 }
 
+/* Of the run that the program's app event names. */
 static void apply_app_word(struct facts *f, const struct event *ev)
 {
 	facts_apply_of_app(f, ev, ev->app_word.app);
 }
 
+/* Of the run that the program's app event names. */
 static void apply_app_metric(struct facts *f, const struct event *ev)
 {
 	facts_apply_of_app(f, ev, ev->app_metric.app);
 }
 
+/* Of the run that the program's app event names. */
 static void apply_app_activity(struct facts *f, const struct event *ev)
 {
 	facts_apply_of_app(f, ev, ev->app_activity.app);
 }
 
+/* Of the run that the program's app event names. */
 static void apply_mpi_rank(struct facts *f, const struct event *ev)
 {
 	facts_apply_of_app(f, ev, ev->mpi_rank.app);
 }
 
+/* Of the run that the program's app event names. */
 static void apply_mpi_io(struct facts *f, const struct event *ev)
 {
 	facts_apply_of_app(f, ev, ev->mpi_io.app);

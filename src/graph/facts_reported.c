@@ -19,6 +19,7 @@ void facts_apply_gap(struct facts *f, const struct event *ev)
 	                   .text = facts_word(f, ev->gap.text)};
 }
 
+/* Without memory the graph has failed. */
 void facts_apply_note(struct facts *f, const struct event *ev)
 {
 	uint32_t file = facts_file_or_none(f, ev->note.file);
@@ -36,6 +37,7 @@ void facts_apply_note(struct facts *f, const struct event *ev)
 	                    .user = facts_word(f, ev->note.user)};
 }
 
+/* Without memory the graph has failed. */
 void facts_apply_summary(struct facts *f, const struct event *ev)
 {
 	struct gsummary *s = vec_add(&f->g->summaries);
@@ -70,6 +72,7 @@ static void apply_reported_of(struct facts *f, const struct event *ev, struct st
 	buf_release(&b);
 }
 
+/* run: a ULID; by: by what else it is found, 0 nothing. */
 void facts_apply_reported(struct facts *f, const struct event *ev, struct str run, uint64_t by)
 {
 	apply_reported_of(f, ev, run, by, VEC_NONE);
@@ -116,6 +119,7 @@ void facts_apply_h5_copy(struct facts *f, const struct event *ev)
 	apply_reported_of(f, &full, full.h5_copy.run, 0, file);
 }
 
+/* Notes the image that speaks, and which run it is of. */
 void facts_apply_app(struct facts *f, const struct event *ev)
 {
 	facts_set(f, &f->apps, ev->seq, facts_word(f, ev->app.run));
@@ -134,6 +138,7 @@ void facts_apply_of_app(struct facts *f, const struct event *ev, uint64_t app)
 	}
 }
 
+/* Keeps the event's bytes: of a build, or of one of its files. */
 void facts_apply_build(struct facts *f, const struct event *ev)
 {
 	struct gbuild *b = vec_add(&f->g->builds);
@@ -151,6 +156,7 @@ void facts_apply_build(struct facts *f, const struct event *ev)
 	buf_release(&bytes);
 }
 
+/* Notes which session is forgotten. */
 void facts_apply_tombstone(struct facts *f, const struct event *ev)
 {
 	struct gtombstone *t = vec_add(&f->g->tombs);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+/* By time, then by session and number: as strcmp. */
 int gkey_cmp(const struct gkey *a, const struct gkey *b)
 {
 	if (a->time != b->time)
@@ -32,6 +33,7 @@ bool gkind_is_stream(unsigned kind)
 	       kind == TERM_kind_terminal;
 }
 
+/* g is empty then. */
 void graph_release(struct graph *g)
 {
 	intern_release(&g->words);
@@ -180,6 +182,7 @@ uint32_t graph_file(struct graph *g, uint32_t domain, uint64_t ino, uint64_t gen
 	return FILED(g, files, file_table, hash);
 }
 
+/* Made where it is new. VEC_NONE: no memory, and g->failed. */
 uint32_t graph_exec(struct graph *g, uint32_t proc, uint32_t n)
 {
 	uint32_t id, hash = hash_fold(hash_mix(proc, n));

@@ -73,6 +73,7 @@ uint32_t intern_add(struct interner *w, struct str s)
 	return id != VEC_NONE ? id : intern_insert(w, s, h);
 }
 
+/* w is empty then. */
 void intern_release(struct interner *w)
 {
 	for (size_t i = 0; i < w->chunks.n; i++)
@@ -89,6 +90,7 @@ static uint32_t node_hash(uint32_t parent, uint32_t base)
 	return hash_fold(hash_mix(parent, base));
 }
 
+/* VEC_NONE: there is none. */
 uint32_t paths_find_child(const struct paths *p, uint32_t parent, uint32_t base)
 {
 	size_t pos = TABLE_START;
@@ -190,6 +192,7 @@ void paths_get(const struct paths *p, const struct interner *w, uint32_t id, str
 	out->n += n;
 }
 
+/* p is empty then. */
 void paths_release(struct paths *p)
 {
 	vec_release(&p->list);

@@ -208,12 +208,14 @@ struct source {
 	uint32_t path, cache;
 };
 
+/* Order of qsort. */
 static int source_cmp(const void *pa, const void *pb)
 {
 	const struct source *a = pa, *b = pb;
 	return a->path < b->path ? -1 : a->path > b->path;
 }
 
+/* Order of qsort. */
 static int compare_caches(const void *pa, const void *pb)
 {
 	const struct gcache *a = pa, *b = pb;

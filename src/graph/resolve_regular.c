@@ -411,12 +411,14 @@ static bool overlaps_read(const struct resolver *r, const struct gaccess *a, con
 	return false;
 }
 
+/* Order of qsort. */
 static int index_cmp(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	return (x > y) - (x < y);
 }
 
+/* Order of qsort_r: by when they began. */
 static int compare_versions_by_start(const void *pa, const void *pb, void *arg)
 {
 	const struct resolver *r = arg;

@@ -135,6 +135,7 @@ static int living_begin(struct living *l, const struct resolver *r)
 	return 0;
 }
 
+/* The few that are kept in l itself are not freed. */
 static void living_end(struct living *l)
 {
 	for (int k = 0; k < 2; k++)
@@ -159,6 +160,7 @@ static bool living_others(const struct living *l, const struct resolver *r, uint
 	return live_other(l->v[counting], l->n[counting], r, i) || live_soon(r, l->opened, acc_of(r, i), counting);
 }
 
+/* Size and time of change; of two that are alike it is the same. */
 static uint32_t fp_hash(const struct gfp *fp)
 {
 	return hash_fold(hash_mix(fp->size, (uint64_t)fp->mtime));
