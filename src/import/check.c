@@ -71,6 +71,7 @@ int check_document(const char *path, check_line *say, void *arg, struct err *err
 	return rc;
 }
 
+/* 0, -errno with a sentence; violations are told to say. */
 int check_source(struct prov_source *p, check_line *say, void *arg, struct err *err, struct check_report *ret)
 {
 	struct doc d;

@@ -19,6 +19,7 @@ const char *constraint_name(unsigned number)
 	return "";
 }
 
+/* st: the n statements that break the constraint; about: a word. A remark is told, but not counted as a violation. */
 void check_report(struct check *c, unsigned number, bool remark, const uint32_t *st, size_t n, uint32_t about)
 {
 	struct violation v = {.number = number, .remark = remark, .statements = st, .n = n, .about = doc_str(c->d, about)};
@@ -26,6 +27,7 @@ void check_report(struct check *c, unsigned number, bool remark, const uint32_t 
 	c->say(c->arg, &v);
 }
 
+/* Reports two statements that do not go together. */
 static void report_pair(struct check *c, unsigned number, uint32_t a, uint32_t b, uint32_t about)
 {
 	const uint32_t st[] = {a, b};
@@ -147,6 +149,7 @@ static void check_unique(struct check *c)
 
 /* ---- typing and impossibility ---- */
 
+/* A word is of the type bit says, as statement `at` tells. Of agents no statement is noted; word 0 is none. */
 static void mark_type(struct check *c, uint32_t word, uint8_t bit, uint32_t at)
 {
 	if (!word)
@@ -262,6 +265,7 @@ static void check_types(struct check *c)
 
 /* ---- instances ---- */
 
+/* The order of the document within a bundle. */
 static int by_bundle(const void *pa, const void *pb, void *arg)
 {
 	const struct doc *d = arg;

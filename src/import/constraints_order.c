@@ -48,6 +48,7 @@ static uint32_t event_index(struct order *o, uint32_t word, unsigned what)
 	return (uint32_t)(o->events.n - 1);
 }
 
+/* The first time that is told of an event counts. TIME_NONE, or an event that is not there: nothing. */
 static void set_event_time(struct order *o, uint32_t e, int64_t time, uint32_t st)
 {
 	if (time != TIME_NONE && e < o->events.n && o->events.v[e].time == TIME_NONE) {
@@ -56,6 +57,7 @@ static void set_event_time(struct order *o, uint32_t e, int64_t time, uint32_t s
 	}
 }
 
+/* Event from is not after event to, by constraint number and statement st. Without memory o->c->failed. */
 static void not_after(struct order *o, uint32_t from, uint32_t to, unsigned number, uint32_t st)
 {
 	struct edge *e = vec_add(&o->edges);
@@ -65,6 +67,7 @@ static void not_after(struct order *o, uint32_t from, uint32_t to, unsigned numb
 		o->c->failed = true;
 }
 
+/* As not_after, but they are not at the same time either. */
 static void strictly_before(struct order *o, uint32_t from, uint32_t to, unsigned number, uint32_t st)
 {
 	not_after(o, from, to, number, st);
@@ -85,6 +88,7 @@ static void order_trigger(struct order *o, const struct doc_statement *s, uint32
 	}
 }
 
+/* What was derived was made after that from which it was, and after its use. */
 static void order_derivation(struct order *o, const struct doc_statement *s, uint32_t at, const struct map *by_id)
 {
 	strictly_before(o, event_index(o, s->arg[1], GEN), event_index(o, s->arg[0], GEN), 42, at);
@@ -196,6 +200,7 @@ static void add_lives(struct order *o)
 	}
 }
 
+/* Order of qsort: equal ones next to each other. */
 static int compare_edges_by_ends(const void *pa, const void *pb)
 {
 	const struct edge *a = pa, *b = pb;

@@ -17,12 +17,14 @@ const struct doc_kind_words doc_kinds[DOC_KINDS] = {
 
 const struct doc_limits doc_limits = {.bytes = 1ull << 30, .statements = 20000000, .attributes = 100000000};
 
+/* Release with doc_release. Word 0 is the empty text. */
 void doc_init(struct doc *d)
 {
 	*d = (struct doc){.limits = doc_limits};
 	doc_intern(d, str_of("")); /* word 0 */
 }
 
+/* d is empty then. */
 void doc_release(struct doc *d)
 {
 	intern_release(&d->words);
@@ -31,6 +33,7 @@ void doc_release(struct doc *d)
 	*d = (struct doc){.pointers = false};
 }
 
+/* The word's number, which stays the same; VEC_NONE without memory. */
 uint32_t doc_intern(struct doc *d, struct str s)
 {
 	return intern_add(&d->words, s);
@@ -47,6 +50,7 @@ struct doc_statement *doc_add(struct doc *d, enum doc_kind kind, uint32_t place)
 	return st;
 }
 
+/* Of the last statement. False: no memory, or a limit is met. */
 bool doc_attr(struct doc *d, uint32_t name, uint32_t value, uint32_t type)
 {
 	if (d->attrs.n >= d->limits.attributes || name == VEC_NONE || value == VEC_NONE || type == VEC_NONE)
@@ -111,6 +115,7 @@ static int parse_fixed_digits(const char **p, const char *end, unsigned n)
 	return v;
 }
 
+/* Steps over c if it comes next. */
 static bool accept_char(const char **p, const char *end, char c)
 {
 	if (*p == end || **p != c)
@@ -129,6 +134,7 @@ static int64_t days_since_1970(int64_t y, int m, int d)
 	return era * 146097 + doe - 719468;
 }
 
+/* Whether there is such a day; month and day from 1 on. */
 static bool is_day(int year, int month, int day)
 {
 	static const int length[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};

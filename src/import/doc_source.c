@@ -68,6 +68,7 @@ static int copy_prov_statement(void *arg, const struct prov_statement *st)
 	return t->failed ? -ENOMEM : 0;
 }
 
+/* 0, -errno with a sentence. */
 int doc_from_source(struct doc *d, struct prov_source *p, struct err *err)
 {
 	struct taker t = {.d = d};

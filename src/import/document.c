@@ -25,6 +25,7 @@ struct circle {
 	uint32_t statement;
 };
 
+/* Finds the first circle among all violations. */
 static void note_circle(void *arg, const struct violation *v)
 {
 	struct circle *c = arg;
@@ -34,7 +35,7 @@ static void note_circle(void *arg, const struct violation *v)
 	c->statement = v->n ? v->statements[0] : 0;
 }
 
-/* What was made of itself, in however many steps, cannot be told in any order. */
+/* What was made of itself, in however many steps, cannot be told in any order. 0, -EBADMSG with a sentence, -ENOMEM. */
 static int check_circles(struct imported *t)
 {
 	struct circle c = {.found = false};

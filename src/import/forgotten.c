@@ -78,11 +78,13 @@ int forgotten_read(struct forgotten *f, const char *home, struct err *err)
 	return rc;
 }
 
+/* Whether the record says that it was forgotten. */
 bool forgotten_session(const struct forgotten *f, uint64_t session)
 {
 	return map_get(&f->dead, session) != VEC_NONE;
 }
 
+/* Whether the record says that it was forgotten. "": no. */
 bool forgotten_run(const struct forgotten *f, struct str ulid)
 {
 	return ulid.n && intern_find(&f->runs, ulid) != VEC_NONE;
@@ -93,6 +95,7 @@ bool forgotten_here(const struct forgotten *f, struct str ulid)
 	return ulid.n && intern_find(&f->here, ulid) != VEC_NONE;
 }
 
+/* f itself may not be used afterwards. */
 void forgotten_release(struct forgotten *f)
 {
 	map_release(&f->keepers);

@@ -159,6 +159,7 @@ int imported_collect(struct imported *t)
 	return rc;
 }
 
+/* What was imported; the document stays. */
 void imported_release(struct imported *t)
 {
 	imported_provio_release(t);

@@ -9,16 +9,19 @@
 
 #define VALUES_MAX 1024 /* of one setting: each is looked for among all that is said of it */
 
+/* VEC_NONE: the document does not have it. */
 static uint32_t find_iri(const struct imported *t, const char *iri)
 {
 	return intern_find(&t->d->words, str_of(iri));
 }
 
+/* A word; 0: the statement has no such attribute. */
 static uint32_t find_iri_value(const struct imported *t, const struct doc_statement *st, const char *iri)
 {
 	return imported_get(t, st, find_iri(t, iri));
 }
 
+/* The document's, "" if the statement has no such attribute. */
 static struct str find_iri_text(const struct imported *t, const struct doc_statement *st, const char *iri)
 {
 	return doc_str(t->d, find_iri_value(t, st, iri));
@@ -153,6 +156,7 @@ static double real_of(struct str s)
 	return *end ? nan : v;
 }
 
+/* Fills a metric from either of two vocabularies' forms. A number that is none becomes NaN or 0 as real_of says. */
 static void fill_metric_event(const struct imported *t, const struct doc_statement *st, enum provio_class is,
                               struct event *ev)
 {
@@ -179,6 +183,7 @@ static void fill_metric_event(const struct imported *t, const struct doc_stateme
 	}
 }
 
+/* Fills value and version of a setting; of a list of them the nth. */
 static void fill_setting(const struct imported *t, const struct imported_app_event *s, const struct doc_statement *st,
                          struct event_app_word *ret)
 {

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <jansson.h>
 
+/* -ENOMEM with a sentence. */
 int imported_oom(struct imported *t)
 {
 	return err_set(t->err, ENOMEM, "%s: cannot import", t->name);
@@ -18,6 +19,7 @@ struct str imported_ulid(struct str name)
 	return str_starts(name, before) ? str_n(name.p + before.n, name.n - before.n) : str_of("");
 }
 
+/* -EBADMSG with a sentence that says where. */
 int imported_wrong(struct imported *t, const struct doc_statement *st, const char *what)
 {
 	struct buf place = {0};
@@ -50,6 +52,7 @@ struct str imported_text(struct imported *t, const struct doc_statement *st, enu
 	return s.p ? s : doc_str(t->d, imported_get(t, st, t->attr[attr]));
 }
 
+/* False: it is not there, or no number, and *ret stays. */
 bool imported_count(const struct imported *t, const struct doc_statement *st, enum prov_attr attr, uint64_t *ret)
 {
 	uint32_t w = imported_get(t, st, t->attr[attr]);
@@ -64,6 +67,7 @@ bool imported_count(const struct imported *t, const struct doc_statement *st, en
 	return s.n != 0;
 }
 
+/* False: it is not there, or no time. */
 bool imported_time(const struct imported *t, const struct doc_statement *st, enum prov_attr attr, int64_t *ret)
 {
 	uint32_t w = imported_get(t, st, t->attr[attr]);

@@ -272,7 +272,7 @@ int imported_take_program(struct imported *t, uint32_t at)
 	return rc;
 }
 
-/* An activity that is a run of stemma's. */
+/* An activity that is a run of stemma's. 0, -EBADMSG with a sentence, -ENOMEM. */
 static int take_run(struct imported *t, const struct doc_statement *st, uint32_t at, struct str ulid)
 {
 	struct imported_run *r = ulid.n ? vec_add(&t->runs) : NULL;

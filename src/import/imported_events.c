@@ -244,6 +244,7 @@ static struct imported_session *note_session(struct imported_writer *w, const st
 	return s;
 }
 
+/* Emits the notes. One of a file of which nothing else is told is passed over and counted. */
 static void emit_imported_notes(struct imported_writer *w)
 {
 	struct imported *t = w->t;
@@ -323,7 +324,7 @@ static int place_runs(struct imported_writer *w)
 	return 0;
 }
 
-/* Words of the document's own run need a session of it where nothing ran. */
+/* Words of the document's own run need a session of it where nothing ran. 0, -ENOMEM. */
 static int place_words(struct imported_writer *w, struct str document)
 {
 	if (!has_own_words(w->t) || first_session_of_run(w, document))
@@ -372,6 +373,7 @@ static int begin_sessions(struct imported_writer *w, uint64_t hash, struct str d
 	return rc;
 }
 
+/* Ends each session at the time of its last event, and writes it out. The last error stays in w->error. */
 static void end_sessions(struct imported_writer *w)
 {
 	for (size_t i = 0; i < w->sessions.n; i++) {

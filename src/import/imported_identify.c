@@ -4,11 +4,13 @@
 
 #include <stdlib.h>
 
+/* For accesses of the same file by the same activity in the same time. */
 static uint32_t span_hash(const struct imported *t, const struct imported_access *a)
 {
 	return doc_hash(hash_mix(t->versions.v[a->version].file, a->activity), (uint64_t)a->lo, (uint64_t)a->hi);
 }
 
+/* The same file, activity and bounds of time: one access that was written twice. */
 static bool same_span(const struct imported *t, const struct imported_access *a, const struct imported_access *b)
 {
 	return a->activity == b->activity && a->lo == b->lo && a->hi == b->hi &&
@@ -58,6 +60,7 @@ bool imported_drop_uses(struct imported *t)
 	return ok;
 }
 
+/* For finding what happened to a file at a time. */
 static uint32_t file_time_hash(uint32_t file, int64_t at)
 {
 	return doc_hash(file, (uint64_t)at, 0);
@@ -126,6 +129,7 @@ static void find_ends(const struct imported *t, struct ends *e, uint32_t i)
 		*best = i;
 }
 
+/* The access saw the version that it names, if nothing else can be meant. Only of regular files. */
 static void take_state(const struct imported *t, struct imported_access *a)
 {
 	const struct imported_version *v = &t->versions.v[a->version];

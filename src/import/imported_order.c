@@ -29,10 +29,12 @@ static uint32_t activity_start_node(uint32_t a)
 {
 	return 2 * a;
 }
+/* The number of access i in the graph: after two of each execution. */
 static uint32_t access_node(const struct order *o, uint32_t i)
 {
 	return (uint32_t)(2 * o->nx) + i;
 }
+/* The number of version v in the graph: after the accesses. */
 static uint32_t version_node(const struct order *o, uint32_t v)
 {
 	return (uint32_t)(2 * o->nx + o->na) + v;
@@ -61,22 +63,26 @@ static void for_each_edge(struct order *o, void (*add)(struct order *o, uint32_t
 	}
 }
 
+/* First pass: counts the edge at both ends. */
 static void count_edge(struct order *o, uint32_t from, uint32_t to)
 {
 	o->first[from + 1]++;
 	o->left[to]++;
 }
 
+/* Second pass: places the edge. first[from] moves on. */
 static void file_edge(struct order *o, uint32_t from, uint32_t to)
 {
 	o->to[o->first[from]++] = to;
 }
 
+/* There must be room: each node comes once. */
 static void queue_push_node(struct queue *q, uint32_t node)
 {
 	q->v[q->tail++] = node;
 }
 
+/* Queues a node of which all before it are placed: what activities make apart, so that it can come after their uses. */
 static void enqueue_ready(struct order *o, uint32_t node)
 {
 	uint32_t i = node - (uint32_t)(2 * o->nx);
@@ -156,7 +162,7 @@ static void place_all_events(struct order *o)
 	}
 }
 
-/* Where events go in a circle nothing can be made before it is used. */
+/* Where events go in a circle nothing can be made before it is used. Always -EBADMSG, with a sentence. */
 static int report_circle(struct order *o)
 {
 	for (uint32_t i = 0; i < o->na; i++)
@@ -275,7 +281,7 @@ static bool order_edges(struct order *o)
 	return true;
 }
 
-/* A time before all that are told: what has none happened before all that has. */
+/* A time before all that are told: what has none happened before all that has. ns. */
 static int64_t time_before_all(const struct order *o)
 {
 	const struct imported *t = o->t;

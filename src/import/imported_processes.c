@@ -35,6 +35,7 @@ static uint64_t made_key(const struct imported *t, const struct imported_access 
 	return hash_more(h, rest, sizeof(rest));
 }
 
+/* The state is that of the version; t: when it was seen, ns. */
 static void emit_file_state(struct imported_writer *w, struct imported_session *s, uint64_t file,
                             const struct imported_version *v, int64_t t)
 {
@@ -293,7 +294,8 @@ static uint64_t process_number_in(struct imported_writer *w, struct imported_ses
 	return n;
 }
 
-/* The events of its birth, of each of its executions and of its exit. An error of the writer comes back, too. */
+/* The events of its birth, of each of its executions and of its exit. An error of the writer comes back, too. 0,
+ * -errno. */
 static int emit_imported_process(struct imported_writer *w, uint32_t i)
 {
 	struct imported *t = w->t;

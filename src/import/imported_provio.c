@@ -26,6 +26,7 @@ enum provio_class imported_class(const struct imported *t, const struct doc_stat
 	return c;
 }
 
+/* Keeps the value that is there. False: no memory. */
 static bool map_set_once(struct map *m, uint32_t key, uint32_t value)
 {
 	return map_get(m, key) != VEC_NONE || map_set(m, key, value);
@@ -45,6 +46,7 @@ static enum provio_class find_element_class(const struct imported *t, uint32_t w
 	return c == VEC_NONE ? PROVIO_none : (enum provio_class)c;
 }
 
+/* By the word's class: whether it is a file or an object in one. */
 static bool is_object(const struct imported *t, uint32_t word)
 {
 	return provio_is_object(find_element_class(t, word));
@@ -146,7 +148,7 @@ bool imported_is_stray_call(const struct imported *t, const struct doc_statement
 	return t->d->provio && imported_class(t, st) == PROVIO_none && map_get(&t->io.related, st->id) == VEC_NONE;
 }
 
-/* What is what, before anything is made of it. */
+/* What is what, before anything is made of it. 0, -ENOMEM with a sentence. */
 int imported_provio(struct imported *t)
 {
 	uint32_t same = intern_find(&t->d->words, str_of(PROVIO_NS "execution"));
@@ -159,6 +161,7 @@ int imported_provio(struct imported *t)
 	return ok ? 0 : imported_oom(t);
 }
 
+/* What is known of calls is forgotten. */
 void imported_provio_release(struct imported *t)
 {
 	map_release(&t->io.io);
@@ -191,6 +194,7 @@ static uint32_t outer_file(const struct imported *t, uint32_t word)
 	return 0;
 }
 
+/* "" if it has none. */
 static struct str element_label(const struct imported *t, const struct doc_statement *st)
 {
 	return doc_str(t->d, map_get(&t->io.label, st->id));
@@ -332,6 +336,7 @@ static void sizes_of(const struct imported *t, const struct doc_statement *st, s
 	}
 }
 
+/* Fills in how long a call took, and when it ended where only its begin is told. */
 static void spent_of(const struct imported *t, const struct doc_statement *st, struct imported_call *c)
 {
 	uint32_t w = intern_find(&t->d->words, str_of(PROVIO_NS "elapsed"));
@@ -409,6 +414,7 @@ int imported_take_used(struct imported *t, uint32_t at, struct imported_io *io, 
 	return 0;
 }
 
+/* NULL: the word is no call. */
 struct imported_io *imported_io(struct imported *t, uint32_t word)
 {
 	uint32_t i = t->provio && word ? map_get(&t->io.io, word) : VEC_NONE;
@@ -524,6 +530,7 @@ void imported_open_ends(struct imported *t)
 
 /* ---- figures to their accesses ---- */
 
+/* UINT64_MAX where the sum is too large. */
 static void add_saturating(uint64_t *to, uint64_t n)
 {
 	if (__builtin_add_overflow(*to, n, to))

@@ -94,7 +94,8 @@ static int take_access(struct imported *t, uint32_t at, uint32_t word, uint32_t 
 	return 0;
 }
 
-/* The use or generation in statement `at`. What names no version of a file counts as passed: 0. */
+/* The use or generation in statement `at`. What names no version of a file counts as passed: 0. 0, -errno with a
+ * sentence. */
 static int read_access_relation(struct imported *t, uint32_t at, bool write)
 {
 	const struct doc_statement *st = &t->d->st.v[at];
@@ -171,7 +172,8 @@ static int take_own_informed(struct imported *t, const struct doc_statement *st,
 	return 0;
 }
 
-/* Two executions of which one informed the other: taken as a stream, a fork or a link. Of runs: passed over. */
+/* Two executions of which one informed the other: taken as a stream, a fork or a link. Of runs: passed over. 0, -errno
+ * with a sentence. */
 static int take_informed(struct imported *t, uint32_t at)
 {
 	const struct doc_statement *st = &t->d->st.v[at];

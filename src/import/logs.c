@@ -58,6 +58,7 @@ struct import {
 	struct import_logs_report report;
 };
 
+/* -ENOMEM with a sentence. */
 static int import_oom(struct import *x)
 {
 	return err_set(x->err, ENOMEM, "cannot import");
@@ -90,7 +91,7 @@ static struct session *find_or_add_session(struct import *x, uint64_t number)
 }
 
 /* A session begins with the event that names its host. Copies the name; does nothing for other events and once the host
- * is known. */
+ * is known. 0, -ENOMEM with a sentence. */
 static int take_host(struct import *x, struct session *s, const struct event *ev)
 {
 	if (s->known || ev->kind != EVENT_session)
@@ -130,7 +131,7 @@ static void report_source(struct import *x, size_t frames, const struct log_dama
 }
 
 /* Takes in the frames of a segment. own: of the record itself, which gives only frames of sessions that sources have,
- * and what it has forgotten. */
+ * and what it has forgotten. 0, -errno with a sentence. */
 static int scan_frames(struct import *x, uint32_t at, bool own)
 {
 	struct segment *s = &x->segments.v[at];
@@ -200,6 +201,7 @@ static ssize_t read_frame_again(struct import *x, const struct frame *f, int whi
 
 /* ---- what is new ---- */
 
+/* The number of its last event; of an empty frame that of the next. */
 static uint64_t frame_last_seq(const struct frame *f)
 {
 	return f->seq + (f->count ? f->count - 1 : 0);
@@ -261,6 +263,7 @@ struct seen {
 	const struct frame *base; /* the longest that begins with the same event; NULL */
 };
 
+/* Frames must come in their order: notes how far those before this one reach. */
 static void see_frame(struct seen *s, const struct frame *f)
 {
 	if (!s->base || s->base->session != f->session) {
@@ -323,6 +326,7 @@ static int choose_frames(struct import *x)
 
 /* ---- writing ---- */
 
+/* Order of qsort: as they lie in the files. */
 static int compare_frames_by_place(const void *pa, const void *pb)
 {
 	const struct frame *a = pa, *b = pb;
@@ -410,7 +414,7 @@ static void import_release(struct import *x)
 	arena_release(&x->words);
 }
 
-/* The record's own segments; it need not have any yet. */
+/* The record's own segments; it need not have any yet. 0, -errno with a sentence. */
 static int walk_own(struct import *x)
 {
 	char *logs = NULL;

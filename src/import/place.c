@@ -56,6 +56,7 @@ int place_open(const char *home, struct str host, uint64_t name, struct err *err
 	return r;
 }
 
+/* 0, -errno with a sentence. */
 int place_write(struct place *p, const void *bytes, size_t n, struct err *err)
 {
 	int r = io_write(p->fd, bytes, n, NULL);

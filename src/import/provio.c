@@ -29,6 +29,7 @@ static bool strip_prefix(struct str s, const char *prefix, struct str *ret)
 	return true;
 }
 
+/* PROVIO_none: it is no class. */
 static enum provio_class find_class_name(const char *const *list, struct str name)
 {
 	for (unsigned i = 1; i < PROVIO_CLASSES; i++)
@@ -72,6 +73,7 @@ bool provio_name(struct str iri, struct buf *ret)
 	return true;
 }
 
+/* PROVIO_none: it is none. */
 enum provio_class provio_class(struct str iri)
 {
 	struct str name;

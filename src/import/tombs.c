@@ -52,6 +52,7 @@ bool tombs_may(const struct tombs *t, uint32_t first, struct str host)
 	return true;
 }
 
+/* t itself may not be used afterwards. */
 void tombs_release(struct tombs *t)
 {
 	vec_release(&t->all);

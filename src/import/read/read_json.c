@@ -23,6 +23,7 @@ size_t json_descend_key(struct json_reader *r, const char *key)
 	return at;
 }
 
+/* Gives where to go back to (path.n). */
 size_t json_descend_index(struct json_reader *r, size_t i)
 {
 	char text[24];
@@ -37,6 +38,7 @@ int json_report_bad(struct json_reader *r, const char *what, const char *word)
 	       -EBADMSG;
 }
 
+/* -EFBIG where a limit is met, else -ENOMEM; with a sentence. */
 int json_report_full(struct json_reader *r)
 {
 	const struct doc *d = r->d;
@@ -175,7 +177,7 @@ static int read_attribute_value(struct json_reader *r, const struct json_scope *
 	return json_add_attribute(r, name, str_of(number), doc_intern(r->d, str_of(type)));
 }
 
-/* Each value of a list becomes an attribute of its own. */
+/* Each value of a list becomes an attribute of its own. 0, -errno with a sentence. */
 static int read_json_attribute(struct json_reader *r, const struct json_scope *s, const char *key, json_t *v)
 {
 	uint32_t name;
@@ -193,6 +195,7 @@ static int read_json_attribute(struct json_reader *r, const struct json_scope *s
 
 /* ---- statements ---- */
 
+/* 0 and *ret in ns; -EBADMSG with a sentence. */
 int json_read_time(struct json_reader *r, json_t *v, int64_t *ret)
 {
 	if (!json_is_string(v) || !doc_time(str_n(json_string_value(v), json_string_length(v)), ret))
@@ -263,7 +266,7 @@ static int read_json_statement(struct json_reader *r, const struct json_scope *s
 	return 0;
 }
 
-/* all: an object of statements by their names; one name may have a list of them. */
+/* all: an object of statements by their names; one name may have a list of them. 0, -errno with a sentence. */
 static int read_statement_section(struct json_reader *r, const struct json_scope *s, enum doc_kind kind, json_t *all)
 {
 	const char *key;
@@ -292,6 +295,7 @@ static int read_statement_section(struct json_reader *r, const struct json_scope
 
 static int read_json_document(struct json_reader *r, struct json_scope *s, json_t *all);
 
+/* 0, -errno with where in the document it is wrong. Bundles do not nest. */
 static int read_bundles(struct json_reader *r, struct json_scope *s, json_t *all)
 {
 	const char *key;

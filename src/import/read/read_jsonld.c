@@ -118,7 +118,7 @@ static int read_value(struct jsonld *l, const struct json_scope *s, uint32_t nam
 	return json_add_attribute(r, name, str_of(number), t);
 }
 
-/* Calls one for the value, or for each of a list of values. */
+/* Calls one for the value, or for each of a list of values. 0, or what one gives. */
 static int for_each_value(struct jsonld *l, json_t *v, int (*one)(struct jsonld *l, void *arg, json_t *v), void *arg)
 {
 	int rc = 0;
@@ -139,13 +139,15 @@ struct attribute {
 	bool names;
 };
 
+/* arg: the attribute that v is a value of. 0, negative. */
 static int add_value(struct jsonld *l, void *arg, json_t *v)
 {
 	const struct attribute *a = arg;
 	return read_value(l, a->s, a->name, v, a->names);
 }
 
-/* The value, or each of a list, becomes an attribute; label, type and location are PROV's. */
+/* The value, or each of a list, becomes an attribute; label, type and location are PROV's. 0, -errno with a sentence.
+ * */
 static int read_jsonld_attribute(struct jsonld *l, const struct json_scope *s, const char *key, json_t *v)
 {
 	struct attribute a = {.s = s};
@@ -207,7 +209,8 @@ static int64_t *time_of_key(struct doc_statement *st, const char *key)
 	return times == 2 && strcmp(key, "endTime") == 0 ? &st->end : NULL;
 }
 
-/* An argument, a time, a relation to be added later, or an attribute, as the key and the kind of statement st say. */
+/* An argument, a time, a relation to be added later, or an attribute, as the key and the kind of statement st say. 0,
+ * -errno with a sentence. */
 static int read_jsonld_key(struct jsonld *l, const struct json_scope *s, size_t st, const char *key, json_t *v)
 {
 	struct json_reader *r = l->r;
@@ -291,7 +294,8 @@ static int read_jsonld_statement(struct jsonld *l, const struct json_scope *s, j
 
 static int read_graph(struct jsonld *l, const struct json_scope *s, json_t *graph, unsigned depth);
 
-/* A bundle, which has an @graph, or a statement. depth: of bundles; more than GRAPH_DEPTH is refused. */
+/* A bundle, which has an @graph, or a statement. depth: of bundles; more than GRAPH_DEPTH is refused. 0, -errno with a
+ * sentence. */
 static int read_graph_object(struct jsonld *l, const struct json_scope *s, json_t *body, unsigned depth)
 {
 	struct json_reader *r = l->r;
@@ -308,6 +312,7 @@ static int read_graph_object(struct jsonld *l, const struct json_scope *s, json_
 	return rc < 0 ? rc : read_graph(l, &inner, graph, depth + 1);
 }
 
+/* 0, negative with where in the document it is wrong. */
 static int read_graph(struct jsonld *l, const struct json_scope *s, json_t *graph, unsigned depth)
 {
 	struct json_reader *r = l->r;

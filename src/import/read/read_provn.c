@@ -58,12 +58,14 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
+/* Counts the line. There must be a character. */
 static void step_over(struct provn *n)
 {
 	n->line += *n->p == '\n';
 	n->p++;
 }
 
+/* Also false where less is left. */
 static bool begins_with(const struct provn *n, const char *what)
 {
 	size_t k = strlen(what);
@@ -139,6 +141,7 @@ static bool read_bare_name(struct provn *n)
 
 /* ---- names ---- */
 
+/* Prefixes hold in their bundle only. */
 static uint64_t prefix_key(uint32_t bundle, struct str name)
 {
 	return hash_mix(hash_str(name), bundle);
@@ -186,12 +189,13 @@ static int expand_provn_name(struct provn *n, uint32_t *ret)
 	return *ret == VEC_NONE ? report_provn_full(n) : 0;
 }
 
+/* 0, negative with a sentence. */
 static int read_provn_name(struct provn *n, uint32_t *ret)
 {
 	return read_bare_name(n) ? expand_provn_name(n, ret) : report_bad_provn(n, "no name");
 }
 
-/* <...>, in n->iri. */
+/* <...>, in n->iri. 0, -errno with a sentence. */
 static int read_provn_iri(struct provn *n)
 {
 	int rc = expect_mark(n, '<');
@@ -201,7 +205,7 @@ static int read_provn_iri(struct provn *n)
 	return rc < 0 ? rc : expect_mark(n, '>');
 }
 
-/* Valid in the bundle that is being read. Uses n->text and n->iri. */
+/* Valid in the bundle that is being read. Uses n->text and n->iri. 0, -errno with a sentence. */
 static int declare_prefix(struct provn *n, bool is_default)
 {
 	struct provn_prefix p = {.bundle = n->bundle};
@@ -248,7 +252,7 @@ static bool put_escape(struct buf *b, char c)
 	return at != NULL;
 }
 
-/* "..." or """...""", without what stands around it, in n->text. */
+/* "..." or """...""", without what stands around it, in n->text. 0, -errno with a sentence. */
 static int read_provn_string(struct provn *n)
 {
 	const bool is_long = begins_with(n, "\"\"\"");
@@ -271,12 +275,13 @@ static int read_provn_string(struct provn *n)
 	return 0;
 }
 
+/* value and type are words; type 0: none. 0, negative with a sentence. */
 static int add_provn_attribute(struct provn *n, uint32_t name, uint32_t value, uint32_t type)
 {
 	return doc_attr(n->d, name, value, type) ? 0 : report_provn_full(n);
 }
 
-/* 'name' */
+/* 'name'. 0, -errno with a sentence. */
 static int read_quoted_name(struct provn *n, uint32_t name)
 {
 	uint32_t value;
@@ -287,7 +292,7 @@ static int read_quoted_name(struct provn *n, uint32_t name)
 	return rc < 0 ? rc : add_provn_attribute(n, name, value, n->w_qualified);
 }
 
-/* Behind a string: its type. *ret: 0 it is a text; *ret_name: its value is a name. */
+/* Behind a string: its type. *ret: 0 it is a text; *ret_name: its value is a name. 0, negative with a sentence. */
 static int read_literal_type(struct provn *n, uint32_t *ret, bool *ret_name)
 {
 	struct buf kept = n->text; /* the value; the type's name takes its place for a moment */
@@ -346,7 +351,7 @@ static int read_number(struct provn *n, uint32_t name)
 	return add_provn_attribute(n, name, value, doc_intern(n->d, str_of(XSD_NS "integer")));
 }
 
-/* [name=value, ...], behind its bracket. */
+/* [name=value, ...], behind its bracket. 0, -errno with a sentence. */
 static int read_attributes(struct provn *n)
 {
 	if (accept_mark(n, ']'))
@@ -376,6 +381,7 @@ static int read_attributes(struct provn *n)
 
 /* ---- statements ---- */
 
+/* DOC_KINDS: it is none. */
 static enum doc_kind find_provn_kind(struct str word)
 {
 	for (unsigned k = 0; k < DOC_KINDS; k++)
@@ -384,6 +390,7 @@ static enum doc_kind find_provn_kind(struct str word)
 	return DOC_KINDS;
 }
 
+/* How many arguments a statement of the kind can have. */
 static unsigned count_arguments(enum doc_kind kind)
 {
 	unsigned i = 0;
@@ -418,7 +425,8 @@ static int take_argument(struct provn *n, size_t st, unsigned nth)
 }
 
 /* The name of the statement: an element's comes first; a relation's may, and a semicolon stands behind it. *ret_more:
- * an argument may follow at once, without a comma. Goes back to where it was where the relation has no name. */
+ * an argument may follow at once, without a comma. Goes back to where it was where the relation has no name. 0, -errno
+ * with a sentence. */
 static int read_statement_id(struct provn *n, size_t st, bool element, bool *ret_more)
 {
 	const char *p = n->p;
@@ -471,7 +479,7 @@ static int read_provn_statement(struct provn *n, enum doc_kind kind, uint32_t li
 	return rc;
 }
 
-/* All statements up to that word. */
+/* All statements up to that word. 0, -errno with a sentence. */
 static int read_statements(struct provn *n, const char *last)
 {
 	int rc = 0;

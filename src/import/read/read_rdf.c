@@ -139,7 +139,8 @@ static int pass_or_refuse_literal(struct rdf_reader *r, const struct triple *t)
 	return 0;
 }
 
-/* An attribute of the last statement, with PROV's name for RDF's type, label and location. */
+/* An attribute of the last statement, with PROV's name for RDF's type, label and location. 0, -errno with a sentence.
+ * */
 static int add_attr(struct rdf_reader *r, const struct triple *t)
 {
 	uint32_t name = t->p == r->w_type       ? r->w_prov_type
@@ -149,7 +150,7 @@ static int add_attr(struct rdf_reader *r, const struct triple *t)
 	return doc_attr(r->d, name, t->o, t->literal ? t->type : r->w_qualified) ? 0 : report_rdf_full(r, t->line);
 }
 
-/* type: a name of PROV's, or a whole one. */
+/* type: a name of PROV's, or a whole one. 0, -errno with a sentence. */
 static int add_type(struct rdf_reader *r, const char *type, uint32_t line)
 {
 	struct buf b = {0};
@@ -231,7 +232,7 @@ static bool is_qualified(struct rdf_reader *r, const struct triple *t, const str
 	return false;
 }
 
-/* A relation that one triple says in full. */
+/* A relation that one triple says in full. 0, -errno with a sentence. */
 static int add_direct(struct rdf_reader *r, const struct triple *t, const struct property *is)
 {
 	if (t->literal)
@@ -244,7 +245,7 @@ static int add_direct(struct rdf_reader *r, const struct triple *t, const struct
 	return is->type ? add_type(r, is->type, t->line) : 0;
 }
 
-/* When something began or ended, without what began it: a relation with a time alone. */
+/* When something began or ended, without what began it: a relation with a time alone. 0, -errno with a sentence. */
 static int add_instant(struct rdf_reader *r, const struct triple *t, const struct property *is)
 {
 	int64_t at;
@@ -266,7 +267,8 @@ static bool is_call_activity(const struct rdf_reader *r, uint32_t subject)
 	return false;
 }
 
-/* call: of PROV-IO, whose tool writes times as it likes. */
+/* call: of PROV-IO, whose tool writes times as it likes. What is no time is passed over there. 0, -errno with a
+ * sentence. */
 static int take_activity_time(struct rdf_reader *r, const struct triple *t, bool call, int64_t *to)
 {
 	int64_t at;
@@ -291,7 +293,8 @@ static bool is_bare_setting(const struct rdf_reader *r, uint32_t subject)
 	return name && value;
 }
 
-/* The statement that something is an entity, an activity or an agent, with all that is said of it. */
+/* The statement that something is an entity, an activity or an agent, with all that is said of it. 0, -errno with a
+ * sentence. */
 static int add_element(struct rdf_reader *r, uint32_t subject, enum doc_kind kind, uint32_t line)
 {
 	if (!doc_add(r->d, kind, line))
@@ -332,7 +335,7 @@ static unsigned kinds_of_subject(const struct rdf_reader *r, uint32_t s)
 	return kinds ? kinds : is_bare_setting(r, s) ? 1u << DOC_entity : 0;
 }
 
-/* Everything that the document says of the subject s, as statements. */
+/* Everything that the document says of the subject s, as statements. 0, -errno with a sentence. */
 static int add_subject(struct rdf_reader *r, uint32_t s)
 {
 	unsigned kinds = kinds_of_subject(r, s);
@@ -359,7 +362,7 @@ static int add_subject(struct rdf_reader *r, uint32_t s)
 }
 
 /* Chains the triples of each subject, by r->first and next, and marks the nodes of qualified relations. The arrays have
- * room for the words that are known now. */
+ * room for the words that are known now. 0, -ENOMEM with a sentence. */
 static int link_triples(struct rdf_reader *r)
 {
 	size_t words = r->d->words.list.n;
@@ -423,6 +426,7 @@ int doc_read_rdf(struct doc *d, const char *name, const void *p, size_t n, struc
 	return rc;
 }
 
+/* Whether the library is there. */
 bool doc_has_rdf(void)
 {
 	return late_load(&late_serd, NULL) == 0;
@@ -438,6 +442,7 @@ int doc_read_rdf(struct doc *d, const char *name, const void *p, size_t n, struc
 	return err_set(err, 0, "%s: this stemma was built without serd and cannot read Turtle or N-Triples", name), -ENOSYS;
 }
 
+/* Built without: never. */
 bool doc_has_rdf(void)
 {
 	return false;

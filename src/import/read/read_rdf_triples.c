@@ -37,6 +37,7 @@ static size_t next_byte(void *buf, size_t size, size_t n, void *arg)
 	return 1;
 }
 
+/* Not 0: reading must end, for it is nested too deep or has failed. */
 static int stream_error(void *arg)
 {
 	const struct rdf_reader *r = arg;
@@ -62,6 +63,7 @@ static SerdStatus keep_first_syntax_error(void *arg, const SerdError *e)
 }
 #pragma GCC diagnostic pop
 
+/* serd's callback; arg: a struct rdf_reader. */
 static SerdStatus set_rdf_base(void *arg, const SerdNode *uri)
 {
 	return serd_env_set_base_uri(((struct rdf_reader *)arg)->env, uri);
