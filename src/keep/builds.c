@@ -10,7 +10,7 @@
 
 /* ---- all of them ---- */
 
-/* arg: a struct keep_build, which gets the build's id, session and end. */
+/* arg: a struct keep_build, which gets the build's id, session and end. Always 0. */
 static int copy_build_end(void *arg, const struct store_build *b)
 {
 	struct keep_build *k = arg;
@@ -18,7 +18,7 @@ static int copy_build_end(void *arg, const struct store_build *b)
 	return 0;
 }
 
-/* arg: a struct pubid, which gets the build's execution. */
+/* arg: a struct pubid, which gets the build's execution. Always 0. */
 static int copy_build_exec(void *arg, const struct store_build *b)
 {
 	*(struct pubid *)arg = b->exec;
@@ -41,6 +41,7 @@ static int find_run(struct store *s, struct keep_build *k)
 	return r == -ENOTUNIQ ? 0 : r < 0 ? r : 0;
 }
 
+/* Order of qsort: the oldest first. */
 static int compare_builds_by_end(const void *pa, const void *pb)
 {
 	const struct keep_build *a = pa, *b = pb;
@@ -92,6 +93,7 @@ static int append_needed_build(struct needed *w, store_id build)
 	return 0;
 }
 
+/* Adds the builds and all that they need. 0, -errno. */
 static int need_all(struct needed *w, const store_id *ids, size_t n)
 {
 	int r = 0;
@@ -187,7 +189,7 @@ static int compare_build_ids(const void *pa, const void *pb)
 	return (a > b) - (a < b);
 }
 
-/* Those of todo[from..to) that were not met before, each once, into *ret; they are met then. */
+/* Those of todo[from..to) that were not met before, each once, into *ret; they are met then. 0, -ENOMEM. */
 static int meet_builds(struct needed *w, size_t from, size_t to, struct idset *ret)
 {
 	int r = 0;

@@ -11,6 +11,7 @@
 
 #define SEED 0x7374656d6d61u /* of the tombstones' hashes: "stemma" */
 
+/* File 0 is none. 0, -ENOMEM. */
 static int note_file_used(struct cut *c, uint64_t file)
 {
 	return !file || map_set(&c->used, file, 1) ? 0 : cut_no_memory(c);
@@ -91,7 +92,8 @@ static uint64_t file_of_neutral(const struct event *ev)
 	                                 : 0;
 }
 
-/* A keep_logs_events callback, in both passes: the first counts, the second makes the edits. */
+/* A keep_logs_events callback, in both passes: the first counts, the second makes the edits. 0, -errno with a sentence.
+ * */
 static int cut_event(void *arg, const struct event *ev)
 {
 	struct cut *c = arg;
@@ -111,6 +113,7 @@ static int cut_event(void *arg, const struct event *ev)
 	return cut_clean_event(c, ev);
 }
 
+/* Before the next session: its numbers mean other things. */
 static void clear_session(struct cut *c)
 {
 	c->own = VEC_NONE;

@@ -52,11 +52,13 @@ static uint32_t tombstone_of_reported(const struct cut *c, struct str run)
 	return run.n ? cut_tombstone_of(c, run) : c->own;
 }
 
+/* VEC_NONE: it stays. */
 static uint32_t tombstone_of_app(const struct cut *c, uint64_t app)
 {
 	return c->apps.n ? map_get(&c->apps, app) : VEC_NONE;
 }
 
+/* VEC_NONE: it stays. 0, -ENOMEM with a sentence. */
 static int set_proc(struct cut *c, uint64_t proc, uint32_t tombstone)
 {
 	return map_set(&c->procs, proc, tombstone == VEC_NONE ? 0 : tombstone + 1) ? 0 : cut_no_memory(c);
@@ -71,6 +73,7 @@ struct place {
 	int rc;
 };
 
+/* The tombstone for what goes by files, after those of the runs. */
 static uint32_t tombstone_of_files(const struct cut *c)
 {
 	return (uint32_t)c->o->n_runs;
@@ -179,6 +182,7 @@ static struct place find_for_link(struct cut *c, const struct event *ev)
 	return (struct place){.tombstone = g};
 }
 
+/* It goes with its process; without one it stays, as what several runs may share. */
 static struct place find_for_gap(struct cut *c, const struct event *ev)
 {
 	return (struct place){ev->proc ? tombstone_of_proc(c, ev->proc) : VEC_NONE, !ev->proc, 0};
@@ -193,6 +197,7 @@ static struct place find_for_note(struct cut *c, const struct event *ev)
 	return (struct place){.tombstone = g};
 }
 
+/* It goes with its run. */
 static struct place find_for_summary(struct cut *c, const struct event *ev)
 {
 	return (struct place){.tombstone = cut_tombstone_of(c, ev->summary.run)};

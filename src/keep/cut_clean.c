@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a name of a file may go on with, bytes that are not ASCII too. */
 static bool is_name_char(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '-' || c & 0x80;
@@ -31,6 +32,7 @@ static bool mentions_word(struct str s, struct str word)
 	return false;
 }
 
+/* Whether one of the words that are to be forgotten is in s. */
 static bool mentions_any_word(const struct cut *c, struct str s)
 {
 	for (size_t i = 0; i < c->o->n_words; i++)
@@ -158,7 +160,7 @@ static void hide_text(const struct cut *c, struct cleaning *k, struct str *text)
 	}
 }
 
-/* Else the run would be known by it. */
+/* Else the run would be known by it. Always 0. */
 static int clean_session(struct cut *c, struct cleaning *k)
 {
 	if (c->own != VEC_NONE) {
@@ -176,19 +178,21 @@ static int clean_run(struct cut *c, struct cleaning *k)
 	return 0;
 }
 
+/* Its parent is taken out if that is forgotten. Always 0. */
 static int clean_process(struct cut *c, struct cleaning *k)
 {
 	drop_reference(k, &c->hidden, &k->e.process.parent);
 	return 0;
 }
 
+/* Its group is taken out if that is forgotten. Always 0. */
 static int clean_file(struct cut *c, struct cleaning *k)
 {
 	drop_reference(k, &c->files, &k->e.file.group);
 	return 0;
 }
 
-/* Takes references to files that go out of it; argv and env are left to clean_lists. */
+/* Takes references to files that go out of it; argv and env are left to clean_lists. Always 0. */
 static int clean_exec(struct cut *c, struct cleaning *k)
 {
 	drop_reference(k, &c->files, &k->e.exec.exe);
@@ -198,6 +202,7 @@ static int clean_exec(struct cut *c, struct cleaning *k)
 	return 0;
 }
 
+/* Its lists of texts are looked through afterwards. Always 0. */
 static int clean_build(struct cut *c, struct cleaning *k)
 {
 	(void)c;
@@ -206,6 +211,7 @@ static int clean_build(struct cut *c, struct cleaning *k)
 	return 0;
 }
 
+/* Its lists of texts are looked through afterwards. Always 0. */
 static int clean_plan(struct cut *c, struct cleaning *k)
 {
 	(void)c;
@@ -214,6 +220,7 @@ static int clean_plan(struct cut *c, struct cleaning *k)
 	return 0;
 }
 
+/* Hides what mentions a forgotten word. Always 0. */
 static int clean_app_word(struct cut *c, struct cleaning *k)
 {
 	hide_text(c, k, &k->e.app_word.name);
@@ -221,12 +228,14 @@ static int clean_app_word(struct cut *c, struct cleaning *k)
 	return 0;
 }
 
+/* Hides what mentions a forgotten word. Always 0. */
 static int clean_mpi_io(struct cut *c, struct cleaning *k)
 {
 	hide_text(c, k, &k->e.mpi_io.path);
 	return 0;
 }
 
+/* Hides what mentions a forgotten word. Always 0. */
 static int clean_build_file(struct cut *c, struct cleaning *k)
 {
 	hide_text(c, k, &k->e.build_file.path);

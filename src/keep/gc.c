@@ -84,6 +84,7 @@ static int find_roots(struct store *s, store_id run, struct idset *roots, time_l
 	return r < 0 ? r : 0;
 }
 
+/* Order of qsort: the earliest first. */
 static int compare_times(const void *pa, const void *pb)
 {
 	int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
@@ -192,6 +193,7 @@ static uint64_t run_size(const struct sizes *z, store_id run)
 
 /* ---- choosing ---- */
 
+/* Order of qsort: the oldest first. */
 static int compare_runs_by_end(const void *pa, const void *pb)
 {
 	const struct gc_run *a = pa, *b = pb;
@@ -209,11 +211,13 @@ struct build_choice {
 	struct map bytes;  /* session -> its bytes, if they are in 32 bits */
 };
 
+/* It was made in a run that is forgotten. */
 static bool goes_with_run(const struct build_choice *b, const struct keep_build *k)
 {
 	return k->run && idset_has(&b->gone, k->run);
 }
 
+/* It ended before the time asked for; TIME_NONE: none is too old. */
 static bool is_old_build(const struct build_choice *b, const struct keep_build *k)
 {
 	return b->o->before != TIME_NONE && k->end < b->o->before;
@@ -230,7 +234,7 @@ static bool may_choose_builds(const struct build_choice *b, uint64_t left)
 	return false;
 }
 
-/* Which builds are needed, and how large their sessions are. */
+/* Which builds are needed, and how large their sessions are. 0, -errno. */
 static int measure_builds(struct store *s, struct keep_logs *l, struct build_choice *b, struct err *err)
 {
 	int r = b->n ? keep_builds_needed(s, b->v, b->n, &b->gone, b->o->force, err) : 0;
@@ -373,6 +377,7 @@ int gc_choose(struct store *s, struct keep_logs *l, const struct gc_options *o, 
 	return r;
 }
 
+/* c is empty then. */
 void gc_release(struct gc_choice *c)
 {
 	free(c->runs);

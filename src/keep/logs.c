@@ -16,6 +16,7 @@
 
 #define WAIT_MS 5000 /* for a run that is about to end */
 
+/* -ENOMEM with a sentence. */
 static int keep_logs_oom(struct err *err)
 {
 	return err_set(err, ENOMEM, "cannot read the logs");
@@ -59,6 +60,7 @@ static int append_keep_segment(struct keep_logs *l, const char *path, const char
 
 static int walk_log_folder(struct keep_logs *l, const char *dir, const char *parts[], unsigned depth, struct err *err);
 
+/* The name must have more than the end. */
 static bool ends_so(const char *name, const char *end)
 {
 	size_t n = strlen(name), k = strlen(end);
@@ -187,6 +189,7 @@ void keep_logs_patience(struct keep_logs *l, unsigned ms)
 	l->wait_ms = ms;
 }
 
+/* NULL is no error. Others may change the segments again. */
 void keep_logs_close(struct keep_logs *l)
 {
 	if (!l)

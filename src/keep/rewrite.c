@@ -35,6 +35,7 @@ void edits_whole(struct edits *e, size_t first, uint64_t session)
 	}
 }
 
+/* Order of qsort: as the events lie in the session. */
 static int edit_cmp(const void *pa, const void *pb)
 {
 	const struct edit *a = pa, *b = pb;
@@ -58,6 +59,7 @@ int edits_ready(struct edits *e)
 	return e->bytes.failed ? -ENOMEM : 0;
 }
 
+/* e itself may not be used afterwards. */
 void edits_release(struct edits *e)
 {
 	vec_release(e);
@@ -80,6 +82,7 @@ static size_t first_edit(const struct edits *e, uint64_t session, uint64_t seq)
 	return lo;
 }
 
+/* Whether the session goes as a whole. wholes must be sorted. */
 static bool is_whole_session(const struct edits *e, uint64_t session)
 {
 	return e->wholes.n && bsearch(&session, e->wholes.v, e->wholes.n, sizeof(session), number_cmp);
@@ -180,7 +183,8 @@ static int put_raw(struct output *o, const struct log_frame *of, uint64_t seq, c
 	return o->events.failed ? -ENOMEM : 0;
 }
 
-/* A frame that lost all its events stays as an empty one, so that its number does not look as if it had been lost. */
+/* A frame that lost all its events stays as an empty one, so that its number does not look as if it had been lost. 0,
+ * -errno. */
 static int end_empty(struct output *o, const struct log_frame *of, bool any)
 {
 	if (any)
@@ -191,7 +195,7 @@ static int end_empty(struct output *o, const struct log_frame *of, bool any)
 }
 
 /* The event with that seq, as the edits have it; any: something of the frame is left. at: the place in the edits, which
- * goes on. raw: the event as it was. */
+ * goes on. raw: the event as it was. 0, -errno. */
 static int put_edited_event(struct output *o, const struct edits *e, const struct log_frame *h, size_t *at,
                             uint64_t seq, const struct raw *raw, bool *any)
 {
@@ -251,7 +255,7 @@ static int copy_frame_bytes(struct output *o, int from, uint64_t offset, uint64_
 }
 
 /* Frames of a newer format between two places: their sizes lead through. Bytes between them that are of no frame go,
- * and are counted in *damaged. */
+ * and are counted in *damaged. 0, -errno. */
 static int copy_newer(struct output *o, int from, uint64_t offset, uint64_t end, struct buf *room, uint64_t *damaged)
 {
 	while (offset < end) {

@@ -29,11 +29,13 @@ struct search {
 	} found; /* of the event at hand: it is told when it has been cleaned */
 };
 
+/* -ENOMEM with a sentence. */
 static int secrets_oom(struct search *s)
 {
 	return err_set(s->err, ENOMEM, "cannot search for secrets");
 }
 
+/* Notes a secret that was found in an event, and copies it. Of too many only the number is kept. */
 static void note_found(void *arg, const char *family, struct str secret)
 {
 	struct search *s = arg;

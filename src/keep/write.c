@@ -45,6 +45,7 @@ void keep_host(char *ret, size_t size)
 	snprintf(ret, size, "%s", host);
 }
 
+/* CLOCK_REALTIME, ns. */
 int64_t keep_now(void)
 {
 	struct timespec t;
@@ -52,6 +53,7 @@ int64_t keep_now(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* The first event of a log in which keeping says what it did. */
 static void write_session_event(struct log_writer *w)
 {
 	char host[256];
@@ -108,6 +110,7 @@ static int write_session_end(struct log_writer *w, bool durable, struct err *err
 	return rc;
 }
 
+/* Closes the session in any case. 0; -errno with a sentence; -EFBIG: events were lost. */
 int keep_end(struct log_writer *w, struct err *err)
 {
 	return write_session_end(w, false, err);
