@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A file that has a version. */
+/* A file that has a version. 0; else what record_fail gives, with a sentence. */
 static int find_version(struct stemma_record *r, const char *file, struct file_target *ret, struct stemma_error *err)
 {
 	struct err e = {0};
@@ -55,6 +55,7 @@ static int ask_why(struct stemma_record *r, const struct record_question *q, str
 	return record_give_json(all, q->ret, err);
 }
 
+/* Asks the record; see stemma.h. */
 EXPORTED int stemma_why(struct stemma_record *r, const char *file, unsigned flags, char **ret, struct stemma_error *err)
 {
 	return record_ask(r, &(struct record_question){.ask = ask_why, .a = file, .flags = flags, .ret = ret}, err);
@@ -75,6 +76,7 @@ static int stages_json(struct stemma_record *r, const struct lineage *l, const s
 	return rc;
 }
 
+/* Appends a piece of the answer. 0, -ENOMEM. */
 static int keep_piece(void *arg, struct str piece)
 {
 	struct buf *b = arg;
@@ -82,6 +84,7 @@ static int keep_piece(void *arg, struct str piece)
 	return b->failed ? -ENOMEM : 0;
 }
 
+/* 0; else what record_fail gives, with a sentence. */
 static int ask_lineage(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	struct err e = {0};
@@ -118,6 +121,7 @@ static int ask_lineage(struct stemma_record *r, const struct record_question *q,
 	return o ? record_give_json(o, q->ret, err) : record_give_text(&text, q->ret, err);
 }
 
+/* Asks the record; see stemma.h. */
 EXPORTED int stemma_lineage(struct stemma_record *r, const char *file, unsigned flags, unsigned depth, char **ret,
                             struct stemma_error *err)
 {
@@ -133,6 +137,7 @@ static int ask_runs(struct stemma_record *r, const struct record_question *q, st
 	return rc < 0 ? record_fail(rc, NULL, "cannot list the runs", err) : record_give_json(o, q->ret, err);
 }
 
+/* Asks the record; see stemma.h. */
 EXPORTED int stemma_runs(struct stemma_record *r, unsigned flags, uint64_t count, char **ret, struct stemma_error *err)
 {
 	return record_ask(r, &(struct record_question){.ask = ask_runs, .flags = flags, .count = count, .ret = ret}, err);
@@ -160,6 +165,7 @@ static int ask_find(struct stemma_record *r, const struct record_question *q, st
 	return rc < 0 ? record_fail(rc, NULL, "cannot read the record", err) : record_give_json(o, q->ret, err);
 }
 
+/* Asks the record; see stemma.h. */
 EXPORTED int stemma_find(struct stemma_record *r, const char *expression, unsigned flags, char **ret,
                          struct stemma_error *err)
 {
@@ -215,6 +221,7 @@ static int ask_diff(struct stemma_record *r, const struct record_question *q, st
 	return rc < 0 ? record_fail(rc, &e, "cannot compare them", err) : record_give_json(o, q->ret, err);
 }
 
+/* Asks the record; see stemma.h. */
 EXPORTED int stemma_diff(struct stemma_record *r, const char *a, const char *b, char **ret, struct stemma_error *err)
 {
 	return record_ask(r, &(struct record_question){.ask = ask_diff, .a = a, .b = b, .ret = ret}, err);
@@ -239,6 +246,7 @@ static int find_traces(struct stemma_record *r, const char *text, struct trace_s
 	return record_fail(STEMMA_NOTHING, &e, "", err);
 }
 
+/* Compares the traces of two runs. 0; else what record_fail gives, with a sentence. */
 static int ask_diff_trace(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	struct err e = {0};
@@ -259,6 +267,7 @@ static int ask_diff_trace(struct stemma_record *r, const struct record_question 
 	return rc ? rc : record_give_json(o, q->ret, err);
 }
 
+/* Asks the record; see stemma.h. */
 EXPORTED int stemma_diff_trace(struct stemma_record *r, const char *a, const char *b, unsigned flags, char **ret,
                                struct stemma_error *err)
 {
@@ -266,7 +275,7 @@ EXPORTED int stemma_diff_trace(struct stemma_record *r, const char *a, const cha
 	                  err);
 }
 
-/* A run, execution or file, whatever is recorded of it. */
+/* A run, execution or file, whatever is recorded of it. 0; else what record_fail gives, with a sentence. */
 static int find_target(struct stemma_record *r, const char *text, struct target *ret, struct stemma_error *err)
 {
 	struct err e = {0};
@@ -295,6 +304,7 @@ static int ask_show(struct stemma_record *r, const struct record_question *q, st
 	return record_fail(rc, &e, "cannot read the record", err);
 }
 
+/* Asks the record; see stemma.h. */
 EXPORTED int stemma_show(struct stemma_record *r, const char *target, unsigned flags, char **ret,
                          struct stemma_error *err)
 {
@@ -336,6 +346,7 @@ static int ask_stat(struct stemma_record *r, const struct record_question *q, st
 	return rc;
 }
 
+/* Asks the record; see stemma.h. */
 EXPORTED int stemma_stat(struct stemma_record *r, const char *target, unsigned flags, uint64_t count, char **ret,
                          struct stemma_error *err)
 {
@@ -343,6 +354,7 @@ EXPORTED int stemma_stat(struct stemma_record *r, const char *target, unsigned f
 	    r, &(struct record_question){.ask = ask_stat, .a = target, .flags = flags, .count = count, .ret = ret}, err);
 }
 
+/* 0; else what record_fail gives, with a sentence. */
 static int ask_stat_at(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	struct stat_when when = {.has_at = true, .at = q->at};
@@ -351,6 +363,7 @@ static int ask_stat_at(struct stemma_record *r, const struct record_question *q,
 	return rc;
 }
 
+/* Asks the record; see stemma.h. */
 EXPORTED int stemma_stat_at(struct stemma_record *r, const char *target, unsigned flags, int64_t at, char **ret,
                             struct stemma_error *err)
 {
@@ -380,6 +393,7 @@ static int ask_summaries(struct stemma_record *r, const struct record_question *
 	                 : record_fail(-ENOMEM, NULL, "cannot write the answer", err);
 }
 
+/* Asks the record; see stemma.h. */
 EXPORTED int stemma_summaries(struct stemma_record *r, const char *run, char **ret, struct stemma_error *err)
 {
 	return record_ask(r, &(struct record_question){.ask = ask_summaries, .a = run, .ret = ret}, err);

@@ -114,7 +114,8 @@ static int open_record(struct stemma_record *r, bool again, struct stemma_error 
 	return rc < 0 ? record_fail(rc, &err, "cannot open the record", ret) : 0;
 }
 
-/* The index is damaged: what was read of it is of no use. Read-only, it is only reported, with a hint. */
+/* The index is damaged: what was read of it is of no use. Read-only, it is only reported, with a hint. 0; else what
+ * record_fail gives, with a sentence. */
 static int make_again(struct stemma_record *r, struct stemma_error *ret)
 {
 	struct err err = {0};
@@ -128,6 +129,7 @@ static int make_again(struct stemma_record *r, struct stemma_error *ret)
 	return open_record(r, true, ret);
 }
 
+/* Frees an answer of a question that failed after all. */
 static void drop_answer(const struct record_question *q)
 {
 	if (q->ret) {
@@ -160,6 +162,7 @@ int record_ask(struct stemma_record *r, const struct record_question *q, struct 
 	return rc;
 }
 
+/* 0, with *ret to close; else *ret is NULL, with the reason in err. */
 EXPORTED int stemma_open(const char *store, unsigned flags, struct stemma_record **ret, struct stemma_error *err)
 {
 	struct err e = {0};
@@ -198,11 +201,13 @@ static int ask_update(struct stemma_record *r, const struct record_question *q, 
 	return rc < 0 ? record_fail(rc, &e, "cannot update the index", err) : 0;
 }
 
+/* Brings the index up to date; see stemma.h. */
 EXPORTED int stemma_update(struct stemma_record *r, struct stemma_error *err)
 {
 	return record_ask(r, &(struct record_question){.ask = ask_update}, err);
 }
 
+/* NULL is no error. */
 EXPORTED void stemma_close(struct stemma_record *r)
 {
 	if (!r)
@@ -213,12 +218,14 @@ EXPORTED void stemma_close(struct stemma_record *r)
 	free(r);
 }
 
+/* 0; else what record_fail gives, with a sentence. */
 static int ask_damage(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	int rc = store_damage(r->source.store, q->arg);
 	return rc < 0 ? record_fail(rc, NULL, "cannot read the record", err) : 0;
 }
 
+/* *ret_places and *ret_recordings are set only with 0. */
 EXPORTED int stemma_damage(struct stemma_record *r, uint64_t *ret_places, uint64_t *ret_recordings,
                            struct stemma_error *err)
 {
@@ -269,7 +276,7 @@ static int describe_target(struct store *s, const struct target *t, struct stemm
 	return r > 0 ? 0 : r < 0 ? r : -ENOENT;
 }
 
-/* *q->arg gets what is known of the target. */
+/* *q->arg gets what is known of the target. 0; else what record_fail gives, with a sentence. */
 static int ask_resolve(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	struct err e = {0};
@@ -287,11 +294,13 @@ EXPORTED int stemma_resolve(struct stemma_record *r, const char *text, struct st
 	return record_ask(r, &(struct record_question){.ask = ask_resolve, .a = text, .arg = ret}, err);
 }
 
+/* For what the functions gave in *ret. NULL is no error. */
 EXPORTED void stemma_free(char *text)
 {
 	free(text);
 }
 
+/* Static. */
 EXPORTED const char *stemma_version(void)
 {
 	return STEMMA_VERSION;

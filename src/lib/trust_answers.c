@@ -26,6 +26,7 @@ static int judge(struct stemma_record *r, const struct record_question *q, struc
 	return rc == 1 ? 0 : record_fail_to_resolve(rc, &e, err);
 }
 
+/* 0; else what record_fail gives, with a sentence. */
 static int ask_trust(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	struct judged j;
@@ -37,6 +38,7 @@ static int ask_trust(struct stemma_record *r, const struct record_question *q, s
 	return record_give_json(o, q->ret, err);
 }
 
+/* Asks the record; see stemma.h. */
 EXPORTED int stemma_trust(struct stemma_record *r, const char *const *runs, const char *claim, const char *tolerance,
                           char **ret, struct stemma_error *err)
 {
@@ -44,6 +46,7 @@ EXPORTED int stemma_trust(struct stemma_record *r, const char *const *runs, cons
 	    r, &(struct record_question){.ask = ask_trust, .words = runs, .a = claim, .b = tolerance, .ret = ret}, err);
 }
 
+/* 0; else what record_fail gives, with a sentence. */
 static int ask_claim(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	struct judged j;
@@ -58,11 +61,13 @@ static int ask_claim(struct stemma_record *r, const struct record_question *q, s
 	return *q->ret ? 0 : record_fail(-ENOMEM, NULL, "cannot write the claim", err);
 }
 
+/* Asks the record; see stemma.h. */
 EXPORTED int stemma_claim(struct stemma_record *r, const char *const *runs, char **ret, struct stemma_error *err)
 {
 	return record_ask(r, &(struct record_question){.ask = ask_claim, .words = runs, .ret = ret}, err);
 }
 
+/* 0; else what record_fail gives, with a sentence. */
 static int ask_verify(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	struct err e = {0};
@@ -81,6 +86,7 @@ static int ask_verify(struct stemma_record *r, const struct record_question *q, 
 	return record_give_json(o, q->ret, err);
 }
 
+/* Asks the record; see stemma.h. */
 EXPORTED int stemma_verify(struct stemma_record *r, const char *expect, char **ret, struct stemma_error *err)
 {
 	return record_ask(r, &(struct record_question){.ask = ask_verify, .a = expect, .ret = ret}, err);
