@@ -43,6 +43,7 @@ struct admit *admit_new(int64_t limit)
 	return a;
 }
 
+/* NULL is no error. */
 void admit_free(struct admit *a)
 {
 	if (a)
@@ -83,6 +84,7 @@ static pid_t youngest_child(pid_t tid)
 	return (pid_t)(now ? now : last);
 }
 
+/* Keeps the order of the others. */
 static void remove_grant(struct admit *a, size_t i)
 {
 	memmove(&a->grant[i], &a->grant[i + 1], (a->n - i - 1) * sizeof(a->grant[0]));
@@ -100,6 +102,7 @@ static bool is_grant_over(const struct grant *g, int64_t now)
 	return youngest_child(g->tid) != g->last;
 }
 
+/* Notes that tid may make one more process; the oldest grant goes where there are too many. */
 static void add_grant(struct admit *a, pid_t tid)
 {
 	if (a->n == GRANTS)

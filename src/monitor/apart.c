@@ -23,6 +23,7 @@ static bool machine_shared(uint64_t *ret)
 	return true;
 }
 
+/* Notes how the machine is shared before the command begins. */
 void apart_begin(struct apart *a)
 {
 	a->known = machine_shared(&a->base);

@@ -43,6 +43,7 @@ void finish_figure(struct ends *e, enum figure_name f, int64_t value, const char
 		e->rc = summary_set(e->s, f, value, method, complete);
 }
 
+/* value is put between low and high. The first error stays in e->rc. */
 void finish_bounds(struct ends *e, enum figure_name f, int64_t value, int64_t low, int64_t high, const char *method,
                    bool complete)
 {
@@ -58,6 +59,7 @@ void finish_bounds(struct ends *e, enum figure_name f, int64_t value, int64_t lo
 		e->rc = summary_set_bounds(e->s, f, value, low, high, method, complete);
 }
 
+/* why: in words. The first error stays in e->rc. */
 void finish_absent(struct ends *e, enum figure_name f, const char *why)
 {
 	if (e->rc == 0)
@@ -66,6 +68,7 @@ void finish_absent(struct ends *e, enum figure_name f, const char *why)
 
 /* ---- time ---- */
 
+/* The words for how it was measured, by whether ends were lost and processes still live. */
 static const char *method_of(const struct ends *e, const char *plain, const char *lost, const char *living,
                              const char *both)
 {
@@ -113,6 +116,8 @@ static void split_time(const struct ends *e, int64_t value, int64_t *ret_user, i
 	*ret_system = system;
 }
 
+/* When it began and ended, and how long and on how many processors it ran; what is not sure is said to be incomplete.
+ * */
 static void set_time_figures(struct ends *e)
 {
 	const struct monitor *m = e->m;
@@ -158,6 +163,7 @@ static void set_time_figures(struct ends *e)
 
 /* ---- counts ---- */
 
+/* How many processes, threads and open files there were, and whether some may be missing. */
 static void set_process_figures(struct ends *e)
 {
 	const struct monitor *m = e->m;
@@ -186,6 +192,7 @@ static void set_process_figures(struct ends *e)
 		finish_absent(e, FIGURE_open_files_peak, "not available in any sample (requires Linux 6.2)");
 }
 
+/* Bytes and calls, and what went to storage. Of processes that went unseen they are incomplete. */
 static void set_io_figures(struct ends *e)
 {
 	const struct monitor *m = e->m;
@@ -223,6 +230,7 @@ static void set_io_figures(struct ends *e)
 	}
 }
 
+/* Page faults and switches. An attached process's are not known: nobody here waits for it. */
 static void set_event_figures(struct ends *e)
 {
 	const struct monitor *m = e->m;
@@ -240,6 +248,7 @@ static void set_event_figures(struct ends *e)
 			finish_figure(e, names[i], finish_int(values[i]), method, complete);
 }
 
+/* How much the folder held at most, by walks through it; else why that is not known. */
 static void set_footprint_figures(struct ends *e)
 {
 	static const enum figure_name names[] = {FIGURE_disk_footprint_peak, FIGURE_files_peak, FIGURE_directories_peak};
@@ -273,6 +282,7 @@ static void set_counter_figures(struct ends *e)
 	finish_absent(e, FIGURE_instructions, c->why ? c->why : "not available from the kernel");
 }
 
+/* What the processes used of graphics processors; else why that is not known. */
 static void set_gpu_figures(struct ends *e)
 {
 	const struct gpu_figures *g = &e->m->gpu_figures;
@@ -295,6 +305,7 @@ static void set_gpu_figures(struct ends *e)
 		finish_absent(e, FIGURE_gpu_time, "the driver keeps no samples of processes");
 }
 
+/* A copy. Without memory it is left out. */
 static void add_sentence(struct ends *e, const char *text)
 {
 	struct summary *s = e->s;
@@ -306,6 +317,7 @@ static void add_sentence(struct ends *e, const char *text)
 	}
 }
 
+/* Bytes over the network and, with limits, for which connections those held. */
 static void set_net_figures(struct ends *e)
 {
 	static const enum figure_name names[] = {FIGURE_bytes_received, FIGURE_bytes_sent};
@@ -330,6 +342,7 @@ static void set_net_figures(struct ends *e)
 
 /* ---- who it was ---- */
 
+/* The caller frees it. NULL for NULL and without memory. */
 static char *copy_or_null(const char *s)
 {
 	return s ? strdup(s) : NULL;
@@ -448,6 +461,7 @@ static void limit_peak(const struct summary *s, struct summary_limit *l)
 		l->peak = f->value;
 }
 
+/* "KEY=VALUE" without secrets; s->label must have room. Without "=" it is none. */
 static void add_label(struct summary *s, const char *label)
 {
 	struct buf clean = {0};
@@ -460,6 +474,7 @@ static void add_label(struct summary *s, const char *label)
 	buf_release(&clean);
 }
 
+/* status and signal are -1 where there is none. */
 static void fill_exit(const struct monitor *m, struct summary *s)
 {
 	s->exit_type = m->status < 0 ? EXIT_TYPE_UNKNOWN : WIFSIGNALED(m->status) ? EXIT_TYPE_SIGNAL : EXIT_TYPE_NORMAL;

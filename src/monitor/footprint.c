@@ -97,6 +97,7 @@ static void count_inode(struct walk *w, const struct stat *st)
 		w->cut = true;
 }
 
+/* Asked for by another thread. */
 static bool is_stop_asked(struct footprint *f)
 {
 	return __atomic_load_n(&f->stop, __ATOMIC_RELAXED);
@@ -172,6 +173,7 @@ static bool is_below_another(const struct footprint *f, size_t i)
 	return false;
 }
 
+/* What there is now, and of each figure the largest yet. */
 static void take_sum(struct footprint *f, const struct footprint_sum *sum)
 {
 	f->now = *sum;
@@ -216,6 +218,7 @@ static void walk_all(struct footprint *f)
 	pthread_mutex_unlock(&f->lock);
 }
 
+/* No thread may use it any more. */
 static void footprint_destroy(struct footprint *f)
 {
 	pthread_mutex_destroy(&f->asking);

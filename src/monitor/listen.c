@@ -94,6 +94,7 @@ static void *listener(void *arg)
 	return NULL;
 }
 
+/* Begins the thread. Without events nothing. */
 void monitor_listen_on(struct monitor *m)
 {
 	pthread_attr_t a;
@@ -109,6 +110,7 @@ void monitor_listen_on(struct monitor *m)
 	pthread_attr_destroy(&a);
 }
 
+/* Waits for the thread's end. It may be called twice. */
 void monitor_listen_no_more(struct monitor *m)
 {
 	uint64_t one = 1;

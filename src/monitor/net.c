@@ -200,6 +200,7 @@ static bool is_local_connection(const struct inet_diag_sockid *id, int family)
 	return to[0] == 127;
 }
 
+/* The kernel counts SYN and FIN as bytes, too: v without them. */
 static uint64_t less_flags(uint64_t v)
 {
 	return v > FLAGS_COUNTED ? v - FLAGS_COUNTED : 0;
@@ -378,6 +379,7 @@ struct net *net_new(bool (*ours)(void *arg, pid_t pid), void *arg)
 	return n;
 }
 
+/* NULL is no error. */
 void net_free(struct net *n)
 {
 	if (!n)
@@ -437,6 +439,7 @@ static uint64_t bytes_in_direction(const struct bytes *b, bool sent)
 	return sent ? b->sent : b->received;
 }
 
+/* Counted by calls: what is sure is the lower bound, with what may be of the network the upper one. */
 static void of_calls(const struct net *n, bool sent, struct net_figure *ret)
 {
 	uint64_t sure = bytes_in_direction(&n->sure, sent), unsure = bytes_in_direction(&n->unsure, sent);

@@ -26,11 +26,13 @@ struct opened {
 	bool reported, looked, left_out;
 };
 
+/* NULL without memory. */
 struct opened *opened_new(void)
 {
 	return calloc(1, sizeof(struct opened));
 }
 
+/* NULL is no error. */
 void opened_free(struct opened *o)
 {
 	for (size_t i = 0; o && i < o->n; i++)

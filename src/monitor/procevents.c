@@ -229,11 +229,13 @@ static struct sum *process_sum(struct procevents *e, pid_t pid)
 	return s;
 }
 
+/* *to may be unknown: then it becomes v. */
 static void add_to_sum(uint64_t *to, uint64_t v)
 {
 	*to = (*to == PROCFS_UNKNOWN ? 0 : *to) + v;
 }
 
+/* *to may be unknown: then it becomes v. */
 static void raise_to_known(uint64_t *to, uint64_t v)
 {
 	if (*to == PROCFS_UNKNOWN || v > *to)
@@ -393,6 +395,7 @@ int procevents_open(struct err *err, struct procevents **ret)
 	return 0;
 }
 
+/* NULL is no error. */
 void procevents_close(struct procevents *e)
 {
 	if (!e)

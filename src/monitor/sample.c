@@ -26,6 +26,7 @@ int64_t monitor_now_ns(const struct monitor *m)
 
 /* ---- a control group's figures ---- */
 
+/* Negative: not known, and below all that is. */
 static void raise_known(int64_t *to, int64_t v)
 {
 	if (v > *to)
@@ -84,6 +85,7 @@ struct threads {
 	bool ok;
 };
 
+/* Takes what this program's own threads moved out of the sum; one that ended meanwhile is none. */
 static void subtract_thread(struct threads *t, pid_t tid)
 {
 	size_t n;
@@ -131,6 +133,7 @@ static int64_t timeval_ns(const struct timeval *t)
 	return t->tv_sec * SECOND + t->tv_usec * 1000LL;
 }
 
+/* Times in ns. io: bytes, too. */
 void waited_now(struct waited *ret, bool io)
 {
 	struct rusage u;
@@ -146,6 +149,7 @@ void waited_now(struct waited *ret, bool io)
 	ret->io_known = io && waited_io(&ret->io);
 }
 
+/* Sums over all that live now; what could not be read is counted. */
 void living_now(struct monitor *m, struct living *ret)
 {
 	*ret = (struct living){0};
@@ -295,11 +299,13 @@ static bool wants_shares(const struct monitor *m, uint64_t resident, uint64_t la
 
 /* ---- a look at everybody ---- */
 
+/* A process of the same number that began at another time is another one. */
 static bool has_ended(const struct member *p, const struct procfs *f)
 {
 	return f->state == 'Z' || f->state == 'X' || (p->started && f->started != p->started);
 }
 
+/* Sets what it is now, and raises the peak. */
 static void set_current_figure(struct monitor_now *w, enum figure_name f, uint64_t value)
 {
 	w->value[f] = (int64_t)value;
@@ -315,12 +321,14 @@ struct sums {
 	bool descriptors_known;
 };
 
+/* v may be unknown: then nothing changes. */
 static void add_if_known(uint64_t *to, uint64_t v)
 {
 	if (v != PROCFS_UNKNOWN)
 		*to += v;
 }
 
+/* v may be unknown: then nothing changes. */
 static void see_most(uint64_t *most, uint64_t v)
 {
 	if (v != PROCFS_UNKNOWN && v > *most)
@@ -447,6 +455,7 @@ static void show_cpu(struct monitor *m, int64_t cpu)
 	}
 }
 
+/* A total never falls: a smaller value is passed over. */
 static void show_total(struct monitor_now *w, enum figure_name f, uint64_t v)
 {
 	if ((int64_t)v > w->value[f])
@@ -517,6 +526,7 @@ static void show_io(struct monitor *m, const struct waited *waited, const struct
 	show_total(w, FIGURE_storage_written, waited->io.write_bytes + s->io.write_bytes + m->tree.lost_io.write_bytes);
 }
 
+/* Puts the footprint among the current figures, if it is measured and known. */
 static void show_footprint(struct monitor *m)
 {
 	struct footprint_sum now, peak;

@@ -40,6 +40,7 @@ static const struct {
 };
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
+/* Writes and releases b. A failure is noted, and nothing is told. */
 static void write_series(struct series *s, struct buf *b)
 {
 	/* A disk that is full is no reason to end: the summary says what there was. */
@@ -79,6 +80,7 @@ int series_open(const char *path, struct err *err, struct series **ret)
 	return 0;
 }
 
+/* value without its decimals, e.g. 1234 and 3: 1.234. It must not be negative. */
 static void append_fixed_point(struct buf *b, int64_t value, int decimals)
 {
 	int64_t unit = 1;
@@ -115,6 +117,7 @@ int series_add(struct series *s, const struct monitor_now *now)
 	return s->failed;
 }
 
+/* NULL is no error. */
 void series_close(struct series *s)
 {
 	if (!s)

@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* s is empty then. */
 void sets_release(struct sets *s)
 {
 	free(s->member);
 	memset(s, 0, sizeof(*s));
 }
 
+/* Of each height the larger. */
 static void raise_heights(uint64_t into[SET_HEIGHTS], const uint64_t of[SET_HEIGHTS])
 {
 	for (int k = 0; k < SET_HEIGHTS; k++)
@@ -58,6 +60,7 @@ void sets_raise(struct sets *s, uint64_t id, const uint64_t height[SET_HEIGHTS])
 		raise_heights(m->height, height);
 }
 
+/* end: ns. Nothing if it is not in the set. */
 void sets_end(struct sets *s, uint64_t id, int64_t end)
 {
 	struct sets_member *m = find_sets_member(s, id);

@@ -27,6 +27,7 @@ struct queue {
 	bool failed;
 };
 
+/* Queues a child under q->parent. Without memory q->failed. */
 static void queue_child(void *arg, pid_t child)
 {
 	struct queue *q = arg;
@@ -37,6 +38,7 @@ static void queue_child(void *arg, pid_t child)
 	q->v[q->n++] = (struct relation){child, q->parent};
 }
 
+/* Queues the children of pid. What procfs_children gives. */
 static int children(struct queue *q, pid_t pid)
 {
 	q->parent = pid;
@@ -64,6 +66,7 @@ struct met {
 	size_t n, cap;
 };
 
+/* Without memory it is left out. */
 static void append_met(struct met *m, pid_t pid)
 {
 	if (!vec_has_room(m->v, m->n, m->cap))
@@ -77,6 +80,7 @@ static int compare_met_pids(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* m must be sorted. */
 static bool was_met(const struct met *m, pid_t pid)
 {
 	return m->n && bsearch(&pid, m->v, m->n, sizeof(pid), compare_met_pids);
@@ -96,7 +100,7 @@ static void whole_group(const struct relation *r, pid_t top, int fd, pid_t *last
 		*last = group;
 }
 
-/* By its pidfd; where there is none only the number is left. */
+/* By its pidfd; where there is none only the number is left. 0, -1 with errno. */
 static int send_signal(int fd, pid_t pid, int sig)
 {
 	return fd >= 0 ? (int)syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0) : kill(pid, sig);

@@ -31,11 +31,13 @@ void tree_release(struct tree *t)
 	memset(&t->alive, 0, sizeof(*t) - offsetof(struct tree, alive));
 }
 
+/* The head of its chain. */
 static struct member **hash_slot(struct tree *t, pid_t pid)
 {
 	return &t->hash[(unsigned)pid % TREE_HASH];
 }
 
+/* NULL: it is not in the tree. */
 struct member *tree_by_pid(const struct tree *t, pid_t pid)
 {
 	for (struct member *m = t->hash[(unsigned)pid % TREE_HASH]; m; m = m->next)
@@ -52,6 +54,7 @@ static void begin_sets(struct tree *t, const struct member *m, int64_t start)
 	sets_raise(&t->sets, m->id, m->height);
 }
 
+/* end: ns; the member is in the sets no longer. */
 static void end_sets(struct tree *t, const struct member *m, int64_t end)
 {
 	sets_end(&t->sets, m->id, end);
@@ -96,12 +99,14 @@ struct member *tree_born(struct tree *t, pid_t pid, pid_t parent, int64_t from, 
 	return m;
 }
 
+/* v may be unknown: then nothing changes. */
 static void raise_to(uint64_t *to, uint64_t v)
 {
 	if (v != PROCFS_UNKNOWN && v > *to)
 		*to = v;
 }
 
+/* v may be unknown: then nothing changes. */
 static void tree_set_known(uint64_t *to, uint64_t v)
 {
 	if (v != PROCFS_UNKNOWN)
@@ -182,6 +187,7 @@ bool tree_is_guest(const struct tree *t, const struct member *m)
 	return p && p->id == m->parent && syscall(SYS_kcmp, m->pid, p->pid, SAME_MEMORY, 0, 0) == 0;
 }
 
+/* All its figures of memory are 0 then. */
 void tree_without_memory(struct procfs *f)
 {
 	f->resident = f->resident_peak = f->anonymous = f->file = f->shared = f->swap = f->huge = 0;
@@ -213,6 +219,7 @@ void tree_leaving(struct tree *t, pid_t pid, int64_t now)
 	begin_sets(t, m, now);
 }
 
+/* exe is copied, and may be NULL. Nothing if it is not in the tree. */
 void tree_exec(struct tree *t, pid_t pid, const char *exe)
 {
 	struct member *m = tree_by_pid(t, pid);
@@ -225,12 +232,14 @@ void tree_exec(struct tree *t, pid_t pid, const char *exe)
 
 /* ---- ends ---- */
 
+/* v may be unknown: then nothing changes. */
 static void tree_add_known(uint64_t *to, uint64_t v)
 {
 	if (v != PROCFS_UNKNOWN)
 		*to += v;
 }
 
+/* Figures that are not known add nothing. */
 void tree_add_io(struct tree_io *to, const struct procfs *f)
 {
 	tree_add_known(&to->rchar, f->rchar);

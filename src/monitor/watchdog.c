@@ -65,6 +65,7 @@ unsigned watchdog_wants(const struct limits *limits)
 	return parts ? parts | CGROUP_KILL : 0;
 }
 
+/* A tenth and 1 more, INT64_MAX at most. */
 static int64_t tenth_more(int64_t v)
 {
 	return v > INT64_MAX - v / 10 - 1 ? INT64_MAX : v + v / 10 + 1;
@@ -99,11 +100,13 @@ int watchdog_new(const struct watchdog_options *o, struct err *err, struct watch
 	return 0;
 }
 
+/* NULL is no error. The control group stays. */
 void watchdog_free(struct watchdog *w)
 {
 	free(w);
 }
 
+/* Tells the monitor the limits, and begins to look for a lack of memory. */
 void watchdog_attach(struct watchdog *w, struct monitor *m)
 {
 	w->monitor = m;
@@ -203,6 +206,7 @@ static int64_t limited_usage(struct watchdog *w, const struct monitor_now *now, 
 	}
 }
 
+/* Of cores a little more than the limit is allowed, since samples are not exact. */
 static bool exceeds_limit(enum limit_name l, int64_t v, int64_t limit)
 {
 	return v > (l == LIMIT_cores ? limit + limit / CORES_SLACK : limit);
@@ -264,6 +268,7 @@ static int64_t time_to_next_check(struct watchdog *w, const struct monitor_now *
 
 /* ---- the end ---- */
 
+/* Tells the monitor once, and again when the peak has grown. */
 static void report_exceeded(struct watchdog *w, enum limit_name l, int64_t peak)
 {
 	/* It is told again when it has come further. */
@@ -274,6 +279,7 @@ static void report_exceeded(struct watchdog *w, enum limit_name l, int64_t peak)
 	monitor_exceeded(w->monitor, limit_key(l), peak, w->o.limits.value[l]);
 }
 
+/* Notes that processes of other users could not be killed, with one of them as an example. */
 static void refused(struct watchdog *w, const struct stop_count *n)
 {
 	char text[160];
@@ -282,6 +288,7 @@ static void refused(struct watchdog *w, const struct stop_count *n)
 	monitor_escaped(w->monitor, text);
 }
 
+/* Read by other threads. */
 static void enter_state(struct watchdog *w, enum state state)
 {
 	__atomic_store_n(&w->state, state, __ATOMIC_RELEASE);
@@ -465,6 +472,7 @@ bool watchdog_stay(void *arg)
 	return state == TERMINATING || state == KILLING;
 }
 
+/* status: as wait gives it; last: the run is over. */
 void watchdog_over(void *arg, int status, bool last)
 {
 	struct watchdog *w = arg;

@@ -40,6 +40,7 @@ int cgroup_write_file(int dir, const char *name, const char *text)
 	return rc;
 }
 
+/* To a file of the group's folder. 0, -errno. */
 static int write_number(int dir, const char *name, int64_t v)
 {
 	char text[32];
@@ -80,7 +81,7 @@ static int64_t read_number(int dir, const char *name)
 	return cgroup_read_file(dir, name, text, sizeof(text)) ? parse_cgroup_count(text) : -1;
 }
 
-/* The number behind "key " at the beginning of a line. */
+/* The number behind "key " at the beginning of a line. -1: there is none. */
 static int64_t value_of_key(const char *text, const char *key)
 {
 	size_t n = strlen(key);
@@ -138,6 +139,7 @@ int cgroup_add_members(int dir, void *arg)
 	return rc;
 }
 
+/* It may be released twice. The group itself stays. */
 void cgroup_hier_release(struct cgroup_hier *h)
 {
 	int *fds[] = {&h->dir, &h->procs, &h->parent_dir, &h->charged, &h->stat, &h->cpu};
@@ -151,6 +153,7 @@ void cgroup_hier_release(struct cgroup_hier *h)
 	h->parent = h->name = NULL;
 }
 
+/* CGROUP_ bits: what it has. */
 unsigned cgroup_parts(const struct cgroup *c)
 {
 	return c->parts;
@@ -185,6 +188,7 @@ int64_t cgroup_charged(const struct cgroup *c)
 	return h && read_fd(h->charged, text, sizeof(text)) ? parse_cgroup_count(text) : -1;
 }
 
+/* Not below 0. a where either is unknown (negative). */
 static int64_t minus(int64_t a, int64_t b)
 {
 	return a < 0 || b < 0 ? a : a > b ? a - b : 0;

@@ -190,16 +190,19 @@ out:
 	return rc;
 }
 
+/* Notes why the part cannot be had from a control group. */
 static void lacks(struct cgroup *c, unsigned part, const char *why)
 {
 	snprintf(c->lacks[cgroup_part_index(part)], sizeof(c->lacks[0]), "%s", why);
 }
 
+/* Nothing is in the way of it any more. */
 static void lacks_not(struct cgroup *c, unsigned part)
 {
 	c->lacks[cgroup_part_index(part)][0] = '\0';
 }
 
+/* Switches a controller on, and notes why if that fails. */
 static void add_controller(struct cgroup *c, struct cgroup_hier *h, const char *run, unsigned part, const char *name)
 {
 	char why[300];
@@ -270,6 +273,7 @@ static void make_old(struct cgroup *c, const struct cgroup_where *w, const char 
 	lacks_not(c, part);
 }
 
+/* Opens what is read in each sample. What cannot be opened is -1. */
 static void open_figures(struct cgroup_hier *h)
 {
 	int flags = O_RDONLY | O_CLOEXEC;

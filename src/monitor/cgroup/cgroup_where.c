@@ -197,6 +197,7 @@ int cgroup_where_in(const char *mountinfo, const char *cgroup, struct cgroup_whe
 	return rc;
 }
 
+/* It may be released twice. */
 void cgroup_where_release(struct cgroup_where w[CGROUP_PLACES])
 {
 	for (int i = 0; i < CGROUP_PLACES; i++) {
