@@ -93,6 +93,7 @@ bool naccess_is_superseded(const struct naccess *a)
 	return !naccess_is_live(a) && (f->disturber != a->proc ? f->disturbed : f->disturbed_else) > a->ended_turn;
 }
 
+/* when: ns. Nothing if it ended before and somebody else may have written since. */
 void naccess_set_ended(struct node *n, struct naccess *a, int64_t when)
 {
 	if (!naccess_is_superseded(a)) {
@@ -104,6 +105,7 @@ void naccess_set_ended(struct node *n, struct naccess *a, int64_t when)
 
 /* ---- telling ---- */
 
+/* Whether nobody else writes the file of the access; arg: a pointer to a pointer to it. */
 static bool is_naccess_alone(void *arg)
 {
 	return naccess_is_sole_writer(*(const struct naccess **)arg);
@@ -129,7 +131,7 @@ static unsigned rate_evidence(const struct naccess *a)
 	return access_ending_evidence(&e);
 }
 
-/* When it began at the earliest, and after what its process began before. */
+/* When it began at the earliest, and after what its process began before. ns. */
 static int64_t ordered_start(const struct naccess *a)
 {
 	int64_t start = a->lo + a->place;

@@ -298,6 +298,7 @@ static bool opened_before(struct node *n, struct nproc *p, const struct tracer_e
 	return true;
 }
 
+/* The process runs the file: an access, unless there is one. Where its number was used twice it is not sure. */
 static void note_execution(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f)
 {
 	if (find_program_access(p, f))

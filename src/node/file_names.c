@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Names change in the order in which they are told, at a moment that fits. */
+/* Names change in the order in which they are told, at a moment that fits. ns. */
 static int64_t name_time(struct node *n, const struct tracer_event *ev)
 {
 	int64_t t = ev->lo > n->named ? ev->lo : n->named + 1;

@@ -58,6 +58,7 @@ struct nfile *nfile_at_path(struct node *n, struct str path)
 	return NULL;
 }
 
+/* Takes it from the list by last use; it must be in it. */
 static void unlink_from_list(struct node *n, struct nfile *f)
 {
 	*(f->newer ? &f->newer->older : &n->newest) = f->older;
@@ -65,6 +66,7 @@ static void unlink_from_list(struct node *n, struct nfile *f)
 	f->newer = f->older = NULL;
 }
 
+/* Puts it in front of the list by last use; it must not be in it. */
 static void list_first(struct node *n, struct nfile *f)
 {
 	f->older = n->newest;
@@ -83,6 +85,7 @@ static void nfile_used(struct node *n, struct nfile *f)
 	f->used = true;
 }
 
+/* Nothing if it is not in it. */
 static void remove_from_hash(struct node *n, struct nfile *f)
 {
 	struct nfile **at = &n->files[hash_file_identity(f->dev, f->ino)];
@@ -120,6 +123,7 @@ static void nfile_free(struct node *n, struct nfile *f)
 	n->n_files--;
 }
 
+/* Frees all files; n->newest and oldest are none then. */
 void nfiles_free(struct node *n)
 {
 	while (n->oldest)

@@ -11,12 +11,14 @@ static const struct {
     {"the daemon's memory", offsetof(struct load_rates, memory), false},
 };
 
+/* "?" for one that is not known. Static. */
 const char *load_step_name(enum load_step step)
 {
 	static const char *const names[] = {"access", "open", "processes"};
 	return step <= LOAD_PROCESSES ? names[step] : "?";
 }
 
+/* The rate of row i of the table. */
 static double rate_at(const struct load_rates *r, size_t i)
 {
 	return *(const double *)(const void *)((const char *)r + rows[i].offset);

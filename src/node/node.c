@@ -11,6 +11,7 @@ enum { LATE_DRAINS = 3 }; /* a process's last closes come at most so many drains
 
 /* ---- events ---- */
 
+/* start: ns since boot. Gives CLOCK_REALTIME, ns. */
 static int64_t realtime_of(const struct node *n, uint64_t start)
 {
 	return n->o.boot + (int64_t)start;
@@ -148,6 +149,7 @@ void node_known(struct node *n, uint32_t uid)
 		b->live = true;
 }
 
+/* A gap in the record of all users: which events were lost, and when. */
 static void handle_lost(struct node *n, const struct tracer_event *ev)
 {
 	static const char *const text[] = {
@@ -469,6 +471,7 @@ int64_t node_emitted_until(const struct node *n, int64_t now)
 	return now;
 }
 
+/* Copies the counters, with how many there are now. */
 void node_stats(const struct node *n, struct node_stats *ret)
 {
 	*ret = n->stats;

@@ -131,6 +131,7 @@ void node_take_program(struct node *n, struct nproc *p, const struct tracer_even
 	now->n = p->execn;
 }
 
+/* Accesses to the program and, if there is one, the script that it runs. */
 static void use_programs(struct node *n, struct nproc *p, int64_t time)
 {
 	struct nfile *const f[] = {p->now ? p->now->exe : NULL, p->now ? p->now->script : NULL};
@@ -176,6 +177,7 @@ static void leave_run(struct node *n, struct nproc *p, int64_t time)
 	p->run_root = p->became = false;
 }
 
+/* Says where arguments or the environment were cut or could not be read. */
 static void emit_argument_gaps(struct node *n, struct nproc *p, const struct tracer_event *ev)
 {
 	if (ev->flags & TRACER_CUT)
@@ -231,6 +233,7 @@ static void tell_exec(struct node *n, struct nproc *p, const struct tracer_event
 		node_emit_exec(n, p, ev->lo);
 }
 
+/* Ends what the old program had open, and begins the accesses of the new one. */
 void node_take_exec(struct node *n, struct nproc *p, const struct tracer_event *ev)
 {
 	bool changed = ev->uid != p->uid;

@@ -25,6 +25,7 @@ struct rules *rules_new(void)
 	return calloc(1, sizeof(struct rules));
 }
 
+/* NULL is no error. */
 void rules_free(struct rules *r)
 {
 	for (size_t i = 0; r && i < r->n; i++)
@@ -71,6 +72,7 @@ static struct str file_name_of(struct str path)
 	return slash ? str_n(slash + 1, path.n - (size_t)(slash + 1 - path.p)) : path;
 }
 
+/* A row may be of a beginning only. */
 static bool row_matches(const struct row *row, struct str name)
 {
 	return row->beginning ? str_starts(name, row->name) : str_eq(name, row->name);
