@@ -34,6 +34,7 @@ static void write_to_fd(struct out *o, const char *p, size_t n)
 	}
 }
 
+/* Writes what waits. Errors are noted in o. */
 static void out_flush(struct out *o)
 {
 	write_to_fd(o, o->p, o->n);
@@ -48,6 +49,7 @@ int out_close(struct out *o)
 	return -o->error;
 }
 
+/* Errors are noted in o. */
 void out_bytes(struct out *o, const void *p, size_t n)
 {
 	o->total += n;
@@ -67,6 +69,7 @@ void out_bytes(struct out *o, const void *p, size_t n)
 	o->n += n;
 }
 
+/* In decimal. */
 void out_count(struct out *o, uint64_t n)
 {
 	char text[20];
@@ -77,6 +80,7 @@ void out_count(struct out *o, uint64_t n)
 	out_bytes(o, text + at, sizeof(text) - at);
 }
 
+/* Exactly width digits, without a NUL; digits above are lost. */
 static void format_padded(char *p, unsigned n, unsigned width)
 {
 	while (width--) {
@@ -125,6 +129,7 @@ static size_t shown_length(const char *p, size_t n, size_t *ret_next)
 	return k && (!unsafe_char(c) || c == '\n' || c == '\r' || c == '\t') ? k : 0;
 }
 
+/* Whether out_shown would write it as it is. */
 bool str_is_shown(struct str s)
 {
 	for (size_t i = 0, k; i < s.n; i += k)
@@ -189,6 +194,7 @@ static void write_escaped(struct out *o, struct str s, bool least, bool *ret_exa
 		*ret_exact = exact;
 }
 
+/* In one line, padded. */
 void out_base64(struct out *o, struct str s)
 {
 	char four[4];

@@ -26,6 +26,7 @@ const struct prov_roles prov_roles[PROV_KINDS] = {
     [PROV_specializationOf] = {"specificEntity", "generalEntity", NULL},
 };
 
+/* "Person" or "SoftwareAgent". Static. */
 const char *prov_agent_class(const struct prov_statement *st)
 {
 	return strcmp(st->type, "User") == 0 ? "Person" : "SoftwareAgent";
@@ -41,6 +42,7 @@ const struct prov_value *prov_find(const struct prov_statement *st, enum prov_at
 
 /* ---- one statement ---- */
 
+/* Empties the one statement that p hands out. Values of the last one are void. */
 void prov_begin(struct prov_source *p, enum prov_kind kind)
 {
 	struct prov_statement *st = &p->st;
@@ -65,17 +67,20 @@ void prov_put_text(struct prov_source *p, enum prov_attr attr, struct str s)
 		prov_value_of(p, attr)->text = s;
 }
 
+/* Nothing for an empty list. l's items must live until prov_emit. */
 void prov_put_list(struct prov_source *p, enum prov_attr attr, const struct strlist *l)
 {
 	if (l->count)
 		prov_value_of(p, attr)->list = *l;
 }
 
+/* 0 is put as well. */
 void prov_put_count(struct prov_source *p, enum prov_attr attr, uint64_t n)
 {
 	prov_value_of(p, attr)->count = n;
 }
 
+/* ns; nothing where it is not known. */
 void prov_put_time(struct prov_source *p, enum prov_attr attr, int64_t t)
 {
 	if (t != TIME_NONE && t != TIME_NEVER)
@@ -87,6 +92,7 @@ int64_t prov_known(int64_t t)
 	return t == TIME_NEVER ? TIME_NONE : t;
 }
 
+/* -ENOMEM, or what the receiver gives. */
 int prov_emit(struct prov_source *p)
 {
 	if (p->subject.failed || p->object.failed || p->third.failed || p->program.failed || p->run_name.failed)
@@ -105,6 +111,7 @@ struct str prov_hashed(struct buf *b, char letter, struct str x, struct str y)
 	return str_n(buf_cstr(b), b->n);
 }
 
+/* The name in b, which is emptied first. part 0: of the whole. */
 struct str prov_named(struct buf *b, const char *text, unsigned part)
 {
 	buf_reset(b);
@@ -135,6 +142,7 @@ void prov_put_within(struct prov_source *p, const struct file_info *f, uint64_t 
 		prov_put_count(p, ATTR_withinGeneration, outer);
 }
 
+/* How sure it is, by which way, and between when. */
 void prov_put_edge(struct prov_source *p, const struct edge *e)
 {
 	prov_put_text(p, ATTR_certainty, str_of(e->sure ? "must" : "may"));
@@ -143,6 +151,7 @@ void prov_put_edge(struct prov_source *p, const struct edge *e)
 	prov_put_time(p, ATTR_until, e->hi);
 }
 
+/* As prov_put_edge, with calls and bytes where they are known. */
 void prov_put_access(struct prov_source *p, const struct edge *e)
 {
 	prov_put_edge(p, e);

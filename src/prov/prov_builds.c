@@ -74,7 +74,7 @@ static int note_wanted_build(void *arg, const struct store_build *b)
 	return r > 0 && !slot ? -ENOMEM : r < 0 ? r : 0;
 }
 
-/* Keeps the latest build not after s->before that made s->file, in s->maker. */
+/* Keeps the latest build not after s->before that made s->file, in s->maker. A store_build callback; always 0. */
 static int note_maker(void *arg, const struct store_build *b)
 {
 	struct search *s = arg;
@@ -179,7 +179,7 @@ static int emit_build(struct prov_source *p, const struct store_build *b)
 	return prov_emit(p);
 }
 
-/* digest, size and mtime only where they are known. */
+/* digest, size and mtime only where they are known. What prov_emit gives. */
 static int emit_build_file(struct prov_source *p, const struct store_build_file *f, struct str name)
 {
 	char digest[DIGEST_TEXT], id[129];
@@ -202,6 +202,7 @@ static int emit_build_file(struct prov_source *p, const struct store_build_file 
 	return prov_emit(p);
 }
 
+/* What prov_emit gives: -ENOMEM, or what the receiver gives. */
 static int emit_relation(struct prov_source *p, enum prov_kind kind, struct str subject, struct str object)
 {
 	prov_begin(p, kind);
@@ -252,7 +253,7 @@ static int emit_build_file_relations(struct build_emission *t, const struct stor
 	return r;
 }
 
-/* A store_build callback. */
+/* A store_build callback. 0, -errno, or what the receiver gives. */
 static int emit_build_statements(void *arg, const struct store_build *b)
 {
 	struct build_emission *t = arg;
@@ -272,6 +273,7 @@ static int emit_build_statements(void *arg, const struct store_build *b)
 	return r;
 }
 
+/* 0, -errno, or what the receiver gave. */
 int prov_one_build(struct prov_source *p, store_id id, unsigned kinds)
 {
 	struct build_emission t = {.p = p, .kinds = kinds, .search = {.p = p}};

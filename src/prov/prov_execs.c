@@ -7,6 +7,7 @@
 
 /* ---- runs and executions ---- */
 
+/* What prov_emit gives: -ENOMEM, or what the receiver gives. */
 static int emit_association(struct prov_source *p, struct str activity, struct str agent)
 {
 	prov_begin(p, PROV_wasAssociatedWith);
@@ -103,6 +104,7 @@ static int program_name(struct prov_source *p, const struct exec_info *x, struct
 	return r < 0 ? r : 0;
 }
 
+/* words must live until the statement is emitted. Nothing if there are no gaps. */
 static void set_completeness(struct prov_source *p, uint64_t gaps, struct str words[64])
 {
 	size_t n = 0;
@@ -193,7 +195,7 @@ static int emit_execution(struct prov_source *p, const struct exec_info *x, stru
 	return r < 0 ? r : prov_emit(p);
 }
 
-/* Only of versions that are exported. */
+/* Only of versions that are exported. 0, -errno, or what the receiver gives. */
 static int emit_used(struct prov_source *p, const struct exec_info *x, struct str name)
 {
 	struct version_info v;
@@ -214,7 +216,8 @@ static int emit_used(struct prov_source *p, const struct exec_info *x, struct st
 	return r;
 }
 
-/* What it wrote, by whole versions: for formats that want an execution's outputs with it. */
+/* What it wrote, by whole versions: for formats that want an execution's outputs with it. 0, -errno, or what the
+ * receiver gives. */
 static int emit_outputs(struct prov_source *p, const struct exec_info *x, struct str name)
 {
 	struct version_info v;
@@ -234,7 +237,7 @@ static int emit_outputs(struct prov_source *p, const struct exec_info *x, struct
 	return r;
 }
 
-/* Forks always; others as the options ask. */
+/* Forks always; others as the options ask. 0, -errno, or what the receiver gives. */
 static int emit_informed(struct prov_source *p, store_id id, struct str name)
 {
 	struct exec_info other;
@@ -257,7 +260,7 @@ static int emit_informed(struct prov_source *p, store_id id, struct str name)
 	return r;
 }
 
-/* Whose execution it was: a user's, by a program. */
+/* Whose execution it was: a user's, by a program. 0, -errno, or what the receiver gives. */
 static int emit_responsible(struct prov_source *p, const struct exec_info *x, struct str name, unsigned kinds)
 {
 	/* Another store_exec would take x's strings: they are used before. */

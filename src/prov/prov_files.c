@@ -12,6 +12,7 @@ struct one_version {
 	int64_t limit;              /* no generation after this */
 };
 
+/* Order of qsort: by time. */
 static int compare_generations(const void *pa, const void *pb)
 {
 	const struct edge *a = pa, *b = pb;
@@ -32,7 +33,8 @@ static void choose_generations(struct prov_source *p, struct edges *gens)
 		qsort(gens->v, kept, sizeof(*gens->v), compare_generations);
 }
 
-/* A version was there before it was read, and before other files were derived from it: lowers o->limit to that. */
+/* A version was there before it was read, and before other files were derived from it: lowers o->limit to that. 0,
+ * -errno. */
 static int lower_limit(struct prov_source *p, const struct file_info *f, store_id id, struct one_version *o)
 {
 	int r = store_readers(p->s, id, &p->more);
@@ -94,7 +96,7 @@ static void put_ident(struct prov_source *p, const struct version_info *v, const
 	prov_put_text(p, ATTR_ident, str_n(buf_cstr(b), b->n));
 }
 
-/* k: which of its writes; only the last one has size, times and notes. */
+/* k: which of its writes; only the last one has size, times and notes. What prov_emit gives. */
 static int emit_version(struct prov_source *p, const struct one_version *o, const struct file_info *f, uint64_t outer,
                         size_t k)
 {
@@ -131,6 +133,7 @@ static int emit_version(struct prov_source *p, const struct one_version *o, cons
 	return prov_emit(p);
 }
 
+/* Part k of a version is a form of its file. What prov_emit gives. */
 static int emit_specialization(struct prov_source *p, const struct one_version *o, const struct file_info *f, size_t k)
 {
 	prov_begin(p, PROV_specializationOf);
@@ -141,7 +144,7 @@ static int emit_specialization(struct prov_source *p, const struct one_version *
 	return prov_emit(p);
 }
 
-/* From the last to the first: *limit is what the next one has left of time. */
+/* From the last to the first: *limit is what the next one has left of time. 0, -errno, or what the receiver gives. */
 static int emit_generation(struct prov_source *p, const struct one_version *o, size_t k, int64_t *limit)
 {
 	const struct edge *e = &o->gens.v[k];
@@ -166,7 +169,8 @@ static int emit_generation(struct prov_source *p, const struct one_version *o, s
 	return prov_emit(p);
 }
 
-/* Its first write comes from other files, each further one from the one before. */
+/* Its first write comes from other files, each further one from the one before. 0, -errno, or what the receiver gives.
+ * */
 static int emit_derivations(struct prov_source *p, const struct one_version *o, size_t k)
 {
 	struct version_info from;

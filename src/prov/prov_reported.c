@@ -10,6 +10,7 @@
 
 static const enum prov_attr reported_attr[REPORTED_PARTS] = {ATTR_result, ATTR_invariant, ATTR_variant, ATTR_parameter};
 
+/* Appends the items as a decoded list has them, and counts them in *n. */
 static void append_strings(struct buf *to, size_t *n, const struct strlist *l)
 {
 	struct str s;
@@ -31,6 +32,7 @@ static void append_pair(struct buf *to, size_t *n, struct str name, struct str v
 	++*n;
 }
 
+/* The shortest digits that give the same number; "nan" for none. */
 static void append_last_metric(struct buf *to, size_t *n, const struct app_log_metric *f)
 {
 	char text[40];

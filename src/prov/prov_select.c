@@ -7,11 +7,13 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 
+/* Belongs to p. */
 struct store *prov_store(struct prov_source *p)
 {
 	return p->s;
 }
 
+/* Belongs to p. */
 const struct prov_select *prov_selection(const struct prov_source *p)
 {
 	return &p->o;
@@ -21,11 +23,13 @@ bool prov_has_version(struct prov_source *p, store_id id)
 	return p->everything || idset_has(&p->versions, id);
 }
 
+/* Whether the execution is in the selection. */
 bool prov_has_exec(struct prov_source *p, store_id id)
 {
 	return p->everything || idset_has(&p->execs, id);
 }
 
+/* Whether some of it lies in the period; TIME_NONE is no bound. */
 static bool is_within_period(const struct prov_select *o, int64_t start, int64_t end)
 {
 	return (o->until == TIME_NONE || start <= o->until) && (o->since == TIME_NONE || end >= o->since);
@@ -44,6 +48,7 @@ int prov_is_exported(struct prov_source *p, const struct version_info *v, const 
 	return 1;
 }
 
+/* Whether an edge is followed, by the options. */
 bool prov_follows(const struct prov_source *p, const struct edge *e)
 {
 	const struct lineage_options *o = &p->o.lineage;
@@ -119,7 +124,7 @@ static int add_owners(struct prov_source *p)
 	return r < 0 ? r : 0;
 }
 
-/* Most records have few notes, or none: of all others nothing is to be looked up. */
+/* Most records have few notes, or none: of all others nothing is to be looked up. 0, -errno. */
 static int find_noted(struct prov_source *p)
 {
 	struct notes all;
@@ -132,7 +137,7 @@ static int find_noted(struct prov_source *p)
 	return r;
 }
 
-/* 0, -errno. */
+/* 0, -errno. Selects all executions of the run. */
 static int select_run(struct prov_source *p, store_id run)
 {
 	store_id *ids = NULL;
@@ -144,7 +149,7 @@ static int select_run(struct prov_source *p, store_id run)
 	return r;
 }
 
-/* Where nothing but a time was asked for, all executions are looked at. */
+/* Where nothing but a time was asked for, all executions are looked at. 0, -errno. */
 static int select_all_execs(struct prov_source *p)
 {
 	sqlite3_stmt *st = NULL;
@@ -196,6 +201,7 @@ int prov_open(struct store *s, const struct prov_select *o, struct err *err, str
 	return 0;
 }
 
+/* NULL is no error. The view of the store ends. */
 void prov_close(struct prov_source *p)
 {
 	if (!p)
