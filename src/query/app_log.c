@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* As it was told; NaN if it was none. */
 double app_log_number(const struct event_app_metric *m)
 {
 	double v;
@@ -37,6 +38,7 @@ static int same_cmp(const void *pa, const void *pb)
 	return (a->app->ev.seq > b->app->ev.seq) - (a->app->ev.seq < b->app->ev.seq);
 }
 
+/* The same image of a process in the same session. */
 static bool is_same_image(const struct app_log_image *a, const struct app_log_image *b)
 {
 	const struct event_app *x = &a->app->ev.app, *y = &b->app->ev.app;
@@ -78,6 +80,7 @@ int app_log_load(struct store *s, store_id run, struct app_log *ret)
 	return rc == 0 ? index_images(ret) : rc;
 }
 
+/* d is empty then. */
 void app_log_release(struct app_log *d)
 {
 	struct reported_list *const lists[] = {&d->apps, &d->words, &d->metrics, &d->activities, &d->ranks, &d->ios};
@@ -302,6 +305,7 @@ int app_log_runs(const struct app_log *d, struct app_log_run **ret, size_t *ret_
 	return 0;
 }
 
+/* n: how many; v may be NULL. */
 void app_log_runs_free(struct app_log_run *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -319,6 +323,7 @@ const struct app_log_config *app_log_config_of(const struct app_log_run *r, stru
 	return NULL;
 }
 
+/* NULL: the run has no metric of that name. */
 const struct app_log_metric *app_log_metric_of(const struct app_log_run *r, struct str name)
 {
 	for (size_t i = 0; i < r->n_metrics; i++)

@@ -95,7 +95,7 @@ static int name_deleted(struct store *s, store_id within, struct str inner, int6
 	return r < 0 ? r : 0;
 }
 
-/* The groups, or the object, that it lies in. */
+/* The groups, or the object, that it lies in. 0, -errno. */
 static int around_deleted(struct store *s, store_id within, struct str inner, bool attribute, int64_t after,
                           store_id *ret_what, int64_t *ret)
 {

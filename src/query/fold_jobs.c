@@ -10,6 +10,7 @@
 
 #define ABOVE 64 /* forks and execs from a rank up to its launchers */
 
+/* j is empty then. */
 void fold_jobs_release(struct fold_jobs *j)
 {
 	free(j->v);

@@ -54,6 +54,7 @@ uint32_t *idmap_add(struct idmap *m, uint64_t key, uint32_t value, bool *ret_new
 	return &s->value;
 }
 
+/* m is empty then. */
 void idmap_release(struct idmap *m)
 {
 	free(m->slots);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* s is empty then. */
 void idset_release(struct idset *s)
 {
 	free(s->v);
@@ -25,6 +26,7 @@ static int compare_set_ids(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Sorts, and takes out what is there twice. */
 void idset_close(struct idset *s)
 {
 	size_t n = 0;
@@ -36,6 +38,7 @@ void idset_close(struct idset *s)
 	s->n = n;
 }
 
+/* Only after idset_close. */
 bool idset_has(const struct idset *s, store_id id)
 {
 	return s->n && bsearch(&id, s->v, s->n, sizeof(*s->v), compare_set_ids);
@@ -60,11 +63,13 @@ static void idset_filter(struct idset *a, const struct idset *b, bool want)
 	a->n = n;
 }
 
+/* a becomes what is in both. */
 void idset_meet(struct idset *a, const struct idset *b)
 {
 	idset_filter(a, b, true);
 }
 
+/* a loses what is in b. */
 void idset_take(struct idset *a, const struct idset *b)
 {
 	idset_filter(a, b, false);

@@ -80,7 +80,8 @@ static int run_levels(struct lineage_walk *w)
 	return r;
 }
 
-/* What the walk begins at decides which of a file and its objects stand for what was made (query/objects.h). */
+/* What the walk begins at decides which of a file and its objects stand for what was made (query/objects.h). 0, -errno.
+ * */
 static int choose_objects_view(struct store *s, const store_id *roots, size_t n, enum objects_view *ret)
 {
 	*ret = OBJECTS_FILES;

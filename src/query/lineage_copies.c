@@ -17,7 +17,8 @@ static uint64_t pair_key(store_id exec, store_id object, unsigned what)
 
 enum { BY_COPY = 1, BY_ORIGINAL = 2 };
 
-/* Puts the pair `at` behind the first one of its chain, if there is one. link: where the next one stands in a pair. */
+/* Puts the pair `at` behind the first one of its chain, if there is one. link: where the next one stands in a pair. 0,
+ * -ENOMEM. */
 static int chain_pair(struct lineage_copies *c, uint64_t key, uint32_t at, size_t link, uint32_t *ret_first)
 {
 	bool is_new;
@@ -34,7 +35,7 @@ static int chain_pair(struct lineage_copies *c, uint64_t key, uint32_t at, size_
 	return 0;
 }
 
-/* A copy by one call has one original; what was moved through memory may have several. */
+/* A copy by one call has one original; what was moved through memory may have several. 0, -ENOMEM. */
 static int add_copy(struct lineage_copies *c, store_id exec, store_id copy, store_id original, bool moved)
 {
 	struct lineage_copy *one = vec_add(&c->pairs);
@@ -93,13 +94,14 @@ static uint32_t find_copy(const struct lineage_copies *c, store_id exec, store_i
 	return at ? *at : 0;
 }
 
+/* Order of qsort: by file, then by version. */
 static int compare_touched(const void *pa, const void *pb)
 {
 	const struct lineage_touched *a = pa, *b = pb;
 	return a->file != b->file ? (a->file > b->file) - (a->file < b->file) : (a->e.to > b->e.to) - (a->e.to < b->e.to);
 }
 
-/* What the execution used, and what it made, by file, where it is not the one that was asked for before. */
+/* What the execution used, and what it made, by file, where it is not the one that was asked for before. 0, -errno. */
 static int load_touched(struct lineage_walk *w, store_id exec)
 {
 	struct lineage_copies *c = &w->copies;
@@ -127,7 +129,7 @@ static int load_touched(struct lineage_walk *w, store_id exec)
 	return r;
 }
 
-/* Of what the execution used, or (outputs) made, the edges to versions of the file, in c->got. */
+/* Of what the execution used, or (outputs) made, the edges to versions of the file, in c->got. 0, -errno. */
 static int edges_to_file(struct lineage_walk *w, store_id exec, bool outputs, store_id file)
 {
 	struct lineage_copies *c = &w->copies;
@@ -147,7 +149,7 @@ static int edges_to_file(struct lineage_walk *w, store_id exec, bool outputs, st
 }
 
 /* The edges by which the execution used the original, in c->got; none where it wrote that itself: then the copy may be
- * of what it wrote. */
+ * of what it wrote. 0, -errno. */
 static int uses_of_original(struct lineage_walk *w, store_id exec, store_id original)
 {
 	int r = edges_to_file(w, exec, true, original);
@@ -158,7 +160,7 @@ static int uses_of_original(struct lineage_walk *w, store_id exec, store_id orig
 }
 
 /* What the execution used of all that it made the copy from, in c->from; none where that is not known: of one of them
- * it used nothing, or wrote it itself. at: the first pair of the copy, from 1. */
+ * it used nothing, or wrote it itself. at: the first pair of the copy, from 1. 0, -errno. */
 static int uses_behind(struct lineage_walk *w, store_id exec, uint32_t at)
 {
 	struct lineage_copies *c = &w->copies;
@@ -193,7 +195,7 @@ int lineage_copy_of(struct lineage_walk *w, store_id version, store_id exec, str
 	return r;
 }
 
-/* Adds to ret, as derived, what the execution copied of a file. */
+/* Adds to ret, as derived, what the execution copied of a file. 0, -errno. */
 static int add_copies_by(struct lineage_walk *w, store_id exec, store_id original, struct edges *ret)
 {
 	struct lineage_copies *c = &w->copies;
@@ -270,6 +272,7 @@ int lineage_is_holder_of_used(struct lineage_walk *w, store_id exec, store_id ve
 	return r < 0 ? r : 0;
 }
 
+/* c itself may not be used afterwards. */
 void lineage_copies_release(struct lineage_copies *c)
 {
 	idmap_release(&c->runs);

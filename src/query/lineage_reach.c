@@ -10,6 +10,7 @@
 
 /* ---- nodes ---- */
 
+/* A hash of the node (id, exec). */
 static uint32_t lineage_node_hash(store_id id, bool exec)
 {
 	return (uint32_t)hash_mix(id << 1 | exec, 0);
@@ -179,6 +180,7 @@ static int take_edge(struct lineage_walk *w, uint32_t *ret)
 	return 0;
 }
 
+/* The place is used for the next edge. Nothing may refer to it any more. */
 static void give_edge_back(struct lineage_walk *w, uint32_t at)
 {
 	w->edges[at].from = w->free_edges;

@@ -85,6 +85,7 @@ int lineage_certain(struct store *s, const struct lineage *l, const struct linea
 	return r;
 }
 
+/* l is empty then. */
 void lineage_release(struct lineage *l)
 {
 	free(l->nodes);

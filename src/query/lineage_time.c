@@ -6,14 +6,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Without passing the ends of int64_t. */
+/* Without passing the ends of int64_t. ns. */
 static int64_t offset_time(int64_t t, int64_t by)
 {
 	int64_t sum;
 	return __builtin_add_overflow(t, by, &sum) ? (by < 0 ? INT64_MIN : INT64_MAX) : sum;
 }
 
-/* By how much a bound moves, towards allowing more, at a host with another clock. */
+/* By how much a bound moves, towards allowing more, at a host with another clock. ns. */
 static int64_t skew_widening(const struct lineage_walk *w)
 {
 	int64_t twice = w->o->skew > INT64_MAX / 2 ? INT64_MAX : 2 * w->o->skew;
@@ -132,6 +132,7 @@ void lineage_settle(struct lineage_walk *w, uint32_t i, uint32_t host, struct ed
 		*ret = best;
 }
 
+/* Adds an edge to a run of edges of the same two ends. bound: the best of them holds. */
 void lineage_run_add(const struct lineage_walk *w, struct lineage_run *run, const struct edge *e,
                      struct lineage_bound bound)
 {

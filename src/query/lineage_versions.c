@@ -136,7 +136,7 @@ static struct lineage_bound *served_bound(struct lineage_walk *w, store_id serve
 	return &w->served[place];
 }
 
-/* From connection i to the others of its server: from one of them with the best bound is enough. */
+/* From connection i to the others of its server: from one of them with the best bound is enough. 0, -errno. */
 static int follow_servers(struct lineage_walk *w, uint32_t i, struct lineage_bound bound)
 {
 	struct file_info f;

@@ -29,6 +29,7 @@ int objects_ask_whole(struct objects *o, store_id file)
 
 static void objects_calls_free(struct objects_calls *c);
 
+/* o is empty then. */
 void objects_end(struct objects *o)
 {
 	objects_calls_free(o->calls);
@@ -132,6 +133,7 @@ static void forget_calls(struct objects_calls *c)
 	c->v.n = 0;
 }
 
+/* NULL is no error. */
 static void objects_calls_free(struct objects_calls *c)
 {
 	if (!c)
@@ -306,6 +308,7 @@ static int tells_of_writes(struct objects *o, const struct edge *gen, store_id f
 	return r;
 }
 
+/* e may be NULL: none. */
 static bool is_among(const struct edges *e, store_id to)
 {
 	for (size_t i = 0; e && i < e->n; i++)

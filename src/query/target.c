@@ -101,7 +101,7 @@ static int follow_links_at(struct store *s, store_id file, const char *head, str
 }
 
 /* Where the name, or the beginning of it, is a link to another file: what lies there. The file is sought where the link
- * says, and beside that in which the link is now. */
+ * says, and beside that in which the link is now. 0, or what follow_links_at gives first. */
 static int look_up_linked(struct store *s, store_id file, const char *head, struct str inner, unsigned *left,
                           struct found *ret)
 {
@@ -433,7 +433,7 @@ static bool is_there(const struct file_info *f)
 	return fileid_get(AT_FDCWD, path, true, &now) == 0 && now.ino == f->ino && now.gen == f->gen;
 }
 
-/* How the name stands to the path that the file shows. */
+/* How the name stands to the path that the file shows. 0, -errno. */
 static int compare_name(struct store *s, const struct found *f, const char *name, struct file_target *t)
 {
 	struct file_info info;
@@ -453,6 +453,7 @@ static int compare_name(struct store *s, const struct found *f, const char *name
 	return r < 0 ? r : 0;
 }
 
+/* Copies sentence and hint. */
 static void copy_reason(const struct err *from, struct err *err)
 {
 	err_set(err, 0, "%s", from->text);

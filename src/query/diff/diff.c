@@ -109,6 +109,7 @@ void diff_content_known(struct diff *d, size_t item, enum diff_content content)
 	d->first = diff_first_cause(d, d->items, d->n_items);
 }
 
+/* d is empty then. */
 void diff_release(struct diff *d)
 {
 	if (d->text)

@@ -179,6 +179,7 @@ static int reach_begin(struct reach *r, struct side *s, struct items *it, int si
 	return r->c.exec && r->c.from && r->c.bit && r->differs && r->by_concern && r->by_user ? 0 : -ENOMEM;
 }
 
+/* It may not be used afterwards. */
 static void reach_end(struct reach *r)
 {
 	free(r->c.exec);
@@ -268,6 +269,7 @@ static bool is_part(char c)
 	       c & 0x80;
 }
 
+/* After the last slash. */
 static struct str last_name(struct str path)
 {
 	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;

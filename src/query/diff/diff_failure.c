@@ -75,6 +75,7 @@ static int find_failures(struct side side[2], int k, struct failures *f)
 	return 0;
 }
 
+/* It may not be used afterwards. */
 static void failures_release(struct failures *f)
 {
 	free(f->failed);

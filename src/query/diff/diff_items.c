@@ -72,7 +72,7 @@ static int find_maker(struct store *s, store_id version, store_id *ret)
 	return r;
 }
 
-/* Who made the later of the two versions. */
+/* Who made the later of the two versions. 0, -errno. */
 static int find_change(struct store *s, const struct dversion *a, const struct dversion *b, struct diff_item *i)
 {
 	const struct dversion *later = !a ? b : !b || a->end > b->end ? a : b;
@@ -89,6 +89,7 @@ static store_id find_first_user(const struct side *s, const struct dversion *v)
 	return v && v->first_user != NONE ? s->execs[v->first_user].id : 0;
 }
 
+/* NULL for NONE. */
 static const struct dversion *version_of(const struct side *s, uint32_t i)
 {
 	return i == NONE ? NULL : &s->versions[i];
@@ -113,7 +114,7 @@ static struct diff_item *append_file_item(struct store *s, const struct side sid
 }
 
 /* A file that both have, as compare_versions found them. Not the same for sure: an item, but where the bytes are known
- * to be the same only of a program, of which its build may tell something. *ret_same: no difference. */
+ * to be the same only of a program, of which its build may tell something. *ret_same: no difference. 0, -ENOMEM. */
 static int append_pair(struct store *s, const struct side side[2], struct items *it, enum diff_category category,
                        const struct dpath *any, const struct dversion *const v[2], bool *ret_same)
 {
@@ -237,7 +238,7 @@ static int compare_output(struct store *s, const struct side side[2], struct ite
 	return rc;
 }
 
-/* The executions of side k that read files which only unpaired ones read. */
+/* The executions of side k that read files which only unpaired ones read. 0, -errno. */
 static int find_side_users(const struct side *s, int k, struct items *it)
 {
 	struct idmap items = {0};
@@ -312,7 +313,7 @@ static int paths_alone(struct side side[2], struct dpath **alone[2], size_t n[2]
 }
 
 /* A file below the directory of one side only has a key of its own on each: where its path is the same it is the same
- * file. */
+ * file. 0, -ENOMEM. */
 static int join_places(struct side side[2])
 {
 	struct dpath **alone[2];
@@ -423,7 +424,7 @@ static int host_facts(const struct side side[2], struct items *it)
 }
 
 /* How many pairs would have to move for the starts to be in one order: all but the longest increasing subsequence
- * (patience sorting; C. Schensted 1961). */
+ * (patience sorting; C. Schensted 1961). 0, -ENOMEM. */
 static int append_order_item(const struct side side[2], struct items *it)
 {
 	uint32_t *top = malloc((side[0].n_execs + 1) * sizeof(*top));

@@ -78,6 +78,7 @@ struct pairing {
 	size_t paired;
 };
 
+/* Makes them partners, and counts the pair. */
 static void pair_execs(struct pairing *p, uint32_t a, uint32_t b)
 {
 	p->a->execs[a].partner = b;
@@ -85,7 +86,7 @@ static void pair_execs(struct pairing *p, uint32_t a, uint32_t b)
 	p->paired++;
 }
 
-/* Side A's executions without a partner, in lists by their keys. */
+/* Side A's executions without a partner, in lists by their keys. 0, -ENOMEM. */
 static int list_by_key(struct pairing *p, enum key key, bool parents, struct idmap *heads)
 {
 	bool new;
@@ -117,7 +118,8 @@ static uint32_t take_first(struct pairing *p, uint32_t *head)
 	return first;
 }
 
-/* One walk. Parents count where `parents`: an execution without a parent in its side matches those without one. */
+/* One walk. Parents count where `parents`: an execution without a parent in its side matches those without one. 0,
+ * -ENOMEM. */
 static int pair_by_key(struct pairing *p, enum key key, bool parents)
 {
 	struct idmap heads = {0};
@@ -138,7 +140,7 @@ static int pair_by_key(struct pairing *p, enum key key, bool parents)
 	return r;
 }
 
-/* Which of its parent's children with the same program an execution is. */
+/* Which of its parent's children with the same program an execution is. 0, -ENOMEM. */
 static int number_siblings(struct side *s)
 {
 	struct idmap counts = {0};

@@ -40,6 +40,7 @@ static struct diff_item *merge_pair_item(struct merged *m, enum diff_category ca
 	return i;
 }
 
+/* With a blank between. */
 static void append_text_token(struct buf *b, struct str token)
 {
 	if (b->n)
@@ -83,7 +84,8 @@ static bool same_token(const struct tokens *a, size_t i, const struct tokens *b,
 
 enum { MATCHED_MAX = 512 }; /* tokens of a side between the equal ends; 2 bytes for each pair */
 
-/* The tokens from `first` on, `n` of one list and m of the other, that are not in their longest common subsequence. */
+/* The tokens from `first` on, `n` of one list and m of the other, that are not in their longest common subsequence. 0,
+ * -ENOMEM. */
 static int append_uncommon(const struct tokens *a, const struct tokens *b, size_t first, size_t n, size_t m,
                            struct buf *before, struct buf *after)
 {
@@ -109,6 +111,7 @@ static int append_uncommon(const struct tokens *a, const struct tokens *b, size_
 	return 0;
 }
 
+/* "-" alone is none: it stands for a stream. */
 static bool is_option(struct str token)
 {
 	return token.n > 1 && token.p[0] == '-';
@@ -128,8 +131,9 @@ static void common_ends(const struct tokens *a, const struct tokens *b, size_t *
 	*ret_b = lb;
 }
 
-/* The tokens that are not common, by the longest common subsequence of what lies between the equal ends (W. Miller,
- * E. W. Myers 1985 would be faster; command lines are short). An option before a changed value stands with it. */
+/* The tokens that are not common, by the longest common subsequence of what lies between the equal ends (W. Miller, E.
+ * W. Myers 1985 would be faster; command lines are short). An option before a changed value stands with it. 0, -ENOMEM.
+ * */
 static int diff_tokens(const struct tokens *a, const struct tokens *b, struct buf *before, struct buf *after)
 {
 	size_t first, la, lb;
@@ -204,7 +208,7 @@ static int append_variable(struct merged *m, int k, struct str name, struct str 
 	return merge_pair_item(m, DIFF_environment, kind, name, a, b) ? 0 : -ENOMEM;
 }
 
-/* The variables of side k against the other's. What both have is compared in the first turn. */
+/* The variables of side k against the other's. What both have is compared in the first turn. 0, -ENOMEM. */
 static int compare_variables(const struct side side[2], int k, const struct dexec *a, const struct dexec *b,
                              struct merged *m)
 {
@@ -223,7 +227,7 @@ static int compare_variables(const struct side side[2], int k, const struct dexe
 	return r;
 }
 
-/* Variables of one side against the other's; paths count masked. */
+/* Variables of one side against the other's; paths count masked. 0, -ENOMEM. */
 static int pair_environment(const struct side side[2], const struct dexec *a, const struct dexec *b, struct merged *m)
 {
 	int r = compare_variables(side, 0, a, b, m);
@@ -252,7 +256,7 @@ static int pair_outcome(const struct dexec *a, const struct dexec *b, struct mer
 	return merge_pair_item(m, DIFF_outcome, DIFF_CHANGED, b->program, a, b) ? 0 : -ENOMEM;
 }
 
-/* Time and memory, where they differ by more than what chance does to short programs. */
+/* Time and memory, where they differ by more than what chance does to short programs. 0, -ENOMEM. */
 static int pair_resources(const struct dexec *a, const struct dexec *b, struct items *it)
 {
 	static const struct {
@@ -289,7 +293,8 @@ static int pair_resources(const struct dexec *a, const struct dexec *b, struct i
 	return 0;
 }
 
-/* Executions without a partner, as many of a program as there are. A fork that ran nothing of its own is no news. */
+/* Executions without a partner, as many of a program as there are. A fork that ran nothing of its own is no news. 0,
+ * -ENOMEM. */
 static int only_one(const struct side side[2], struct merged *m)
 {
 	for (int k = 0; k < 2; k++)

@@ -188,7 +188,7 @@ static int number_side_path(struct loader *l, struct str path, uint32_t *ret)
 	}
 }
 
-/* used: by an execution of the side. Of what it only made the file stands for the objects in it. */
+/* used: by an execution of the side. Of what it only made the file stands for the objects in it. 0, -errno. */
 static int number_side_version(struct loader *l, store_id id, bool used, uint32_t *ret)
 {
 	struct side *sd = l->side;
@@ -271,7 +271,8 @@ static int load_edges(struct loader *l, uint32_t exec, bool gens)
 	return r;
 }
 
-/* What the execution wrote on to, of what the side used or made: the versions that those it made were derived from. */
+/* What the execution wrote on to, of what the side used or made: the versions that those it made were derived from. 0,
+ * -errno. */
 static int load_derived(struct loader *l, uint32_t exec)
 {
 	struct side *sd = l->side;
@@ -309,7 +310,7 @@ static int append_side_exec(struct side *sd, store_id id)
 	return 0;
 }
 
-/* All that the executions so far started, by fork and exec: also in other runs (nested ones). */
+/* All that the executions so far started, by fork and exec: also in other runs (nested ones). 0, -errno. */
 static int add_descendants(struct loader *l)
 {
 	int r = 0;
@@ -353,6 +354,7 @@ static int find_execs(struct loader *l, enum diff_what what, store_id id, struct
 	return r == 0 ? add_descendants(l) : r;
 }
 
+/* Order of qsort: by time. */
 static int compare_execs_by_start(const void *a, const void *b)
 {
 	const struct dexec *x = a, *y = b;
@@ -361,6 +363,7 @@ static int compare_execs_by_start(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
+/* A copy that lives as long as t. */
 static struct strlist keep_list(struct diff_text *t, const struct strlist *l)
 {
 	return (struct strlist){.count = l->count, .raw = diff_keep_text(t, l->raw)};
@@ -481,7 +484,7 @@ static bool is_later(const struct dversion *a, const struct dversion *b)
 }
 
 /* Which version counts for a name: of inputs the last that was read and is nobody's of the side; of outputs the last
- * that was made and is named. */
+ * that was made and is named. 0, -errno. */
 static int choose_named_versions(struct store *s, struct side *sd)
 {
 	for (uint32_t i = 0; i < sd->n_versions; i++) {
@@ -573,7 +576,7 @@ static int load_run(struct loader *l, store_id id)
 }
 
 /* What there is of the run of a side that is an execution or a version, but not its times and gaps: they are not the
- * side's. */
+ * side's. 0 or more, -errno. */
 static int load_run_around(struct loader *l)
 {
 	struct side *sd = l->side;
@@ -613,7 +616,7 @@ static int load_execs(struct loader *l, enum diff_what what)
 	return r;
 }
 
-/* What each execution made and used, and what their versions came from. */
+/* What each execution made and used, and what their versions came from. 0, -errno. */
 static int load_all_edges(struct loader *l)
 {
 	struct side *sd = l->side;
@@ -663,6 +666,7 @@ int side_load(struct store *s, enum diff_what what, store_id id, const struct di
 	return r;
 }
 
+/* s itself may not be used afterwards. */
 void side_release(struct side *s)
 {
 	free(s->execs);

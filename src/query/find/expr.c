@@ -56,7 +56,8 @@ static int append_expr_token(struct parser *p, struct buf *b, bool quoted)
 	return 0;
 }
 
-/* A quoted text, from its first quote on, into b; *s moves behind its last quote. */
+/* A quoted text, from its first quote on, into b; *s moves behind its last quote. 0, -EINVAL with a sentence: it does
+ * not end. */
 static int read_quoted(struct parser *p, const char **s, struct buf *b)
 {
 	char q = *(*s)++;
@@ -74,7 +75,8 @@ static int read_quoted(struct parser *p, const char **s, struct buf *b)
 	return 0;
 }
 
-/* A word up to a blank or parenthesis, into b; *s moves behind it. *ret_quoted: something of it was quoted. */
+/* A word up to a blank or parenthesis, into b; *s moves behind it. *ret_quoted: something of it was quoted. 0, -EINVAL
+ * with a sentence. */
 static int read_word(struct parser *p, const char **s, struct buf *b, bool *ret_quoted)
 {
 	int r = 0;
@@ -94,7 +96,7 @@ static int read_word(struct parser *p, const char **s, struct buf *b, bool *ret_
 	return r;
 }
 
-/* Splits one argument at blanks; quotes, backslashes and parentheses as in a shell. */
+/* Splits one argument at blanks; quotes, backslashes and parentheses as in a shell. 0; -errno with a sentence. */
 static int split_expr_argument(struct parser *p, const char *s)
 {
 	struct buf b = {0};
@@ -126,7 +128,7 @@ static bool takes_value(const char *word)
 }
 
 /* Several arguments are one word each, so that a file's name may hold blanks; but an argument with blanks where no
- * value can stand is split. */
+ * value can stand is split. 0; -errno with a sentence. */
 static int split_all(struct parser *p, char *const *words, size_t n)
 {
 	struct buf b = {0};
@@ -261,7 +263,8 @@ static int parse_expr_operand(struct parser *p, struct expr **ret)
 	return r;
 }
 
-/* Conditions one after the other, with `and` between them or without. As parse_expr_operand; so the next. */
+/* Conditions one after the other, with `and` between them or without. As parse_expr_operand; so the next. 0; -errno
+ * with a sentence. */
 static int parse_expr_and(struct parser *p, struct expr **ret)
 {
 	struct expr *a = NULL;

@@ -54,7 +54,7 @@ static int add_edge_targets(const struct select *w, struct idset *to, const stru
 
 typedef int edge_call(struct store *s, store_id id, struct edges *e);
 
-/* All that `call` leads to from the ids of `from`. */
+/* All that `call` leads to from the ids of `from`. 0, -errno. */
 static int follow_edges(const struct select *w, const struct idset *from, edge_call *call, struct idset *to)
 {
 	struct edges e = {0};
@@ -68,7 +68,7 @@ static int follow_edges(const struct select *w, const struct idset *from, edge_c
 	return r;
 }
 
-/* Turns a set of executions into what is looked for. */
+/* Turns a set of executions into what is looked for. 0, -errno. */
 static int lift_execs(const struct select *w, struct idset *execs, struct idset *ret)
 {
 	int r = 0;
@@ -91,7 +91,7 @@ static int lift_execs(const struct select *w, struct idset *execs, struct idset 
 
 /* ---- conditions about files ---- */
 
-/* Tells of other files whose version N it might have been. */
+/* Tells of other files whose version N it might have been. 0 or more, -errno. */
 static int report_namesakes(const struct select *w, const char *text)
 {
 	store_id *others = NULL;
@@ -218,7 +218,7 @@ static const char *absolute_glob(const char *glob, struct buf *whole)
 	return buf_cstr(whole);
 }
 
-/* The files whose paths the glob can match: all, or, where it is a path, those that show it. */
+/* The files whose paths the glob can match: all, or, where it is a path, those that show it. 0, -errno. */
 static int files_to_match(const struct select *w, const char *glob, struct idset *ret)
 {
 	store_id *files = NULL;
@@ -233,7 +233,7 @@ static int files_to_match(const struct select *w, const char *glob, struct idset
 	return r;
 }
 
-/* Adds all versions of the files whose paths the glob matches. */
+/* Adds all versions of the files whose paths the glob matches. 0 or more, -errno. */
 static int add_matching_versions(const struct select *w, const char *glob, struct idset *ret)
 {
 	struct idset files = {0};
@@ -338,7 +338,7 @@ static int by_version_time(const struct select *w, const struct ask *a, struct i
 	return r < 0 ? r : 0;
 }
 
-/* Adds what is looked for of one run. */
+/* Adds what is looked for of one run. 0, -errno. */
 static int add_run_execs(const struct select *w, store_id run, struct idset *execs)
 {
 	store_id *ids = NULL;
@@ -491,7 +491,7 @@ static int eval_expr(const struct select *w, const struct expr *e, struct idset 
 	return r;
 }
 
-/* Leaves the versions of regular files that are somebody's work, and objects that were met on the way. */
+/* Leaves the versions of regular files that are somebody's work, and objects that were met on the way. 0, -errno. */
 static int only_work(const struct select *w, struct idset *v)
 {
 	size_t n = 0;

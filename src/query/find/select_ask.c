@@ -107,6 +107,7 @@ bool select_ask_time(const struct ask *a, int64_t start, int64_t end)
 	return end == TIME_NONE ? start != TIME_NONE && start >= a->time : end >= a->time;
 }
 
+/* tmp: memory that is used again. */
 bool select_glob_is(const char *glob, struct str s, struct buf *tmp)
 {
 	buf_reset(tmp);

@@ -16,11 +16,13 @@ const char *stage_kind_name(enum stage_kind k)
 	return kind_names[k];
 }
 
+/* Static. */
 const char *stage_engine_name(enum stage_engine e)
 {
 	return engine_names[e];
 }
 
+/* NULL of NAMED_NOT. Static. */
 const char *stage_named_name(enum stage_named n)
 {
 	return named_names[n];
@@ -132,11 +134,13 @@ int stages_engine(struct store *s, store_id exec, enum stage_engine *ret)
 
 /* ---- the tree ---- */
 
+/* Engines that start each other count as one. */
 static enum stage_engine family_of(uint8_t e)
 {
 	return e == ENGINE_NINJA ? ENGINE_MAKE : (enum stage_engine)e; /* one starts the other */
 }
 
+/* What is under no other engine: it is a unit of its own, or the engine of what runs under it. */
 static void settle_free(struct stage_exec *x, uint32_t i)
 {
 	x->kind = x->engine;
@@ -348,6 +352,7 @@ int stages_new(struct store *s, struct stages **ret)
 	return 0;
 }
 
+/* Frees all of it; NULL is no error. */
 void stages_free(struct stages *st)
 {
 	if (!st)
@@ -439,6 +444,7 @@ int stages_owner(struct stages *st, store_id exec, store_id *ret)
 	return r < 0 ? r : at != NULL;
 }
 
+/* From now on it is noted whose each execution is. Before the first question. */
 void stages_want_owners(struct stages *st)
 {
 	st->owners = true;
@@ -452,11 +458,13 @@ int stages_made_for(struct stages *st, store_id engine, store_id version, uint32
 	return at != NULL;
 }
 
+/* i below stages_count. Valid until more are added. */
 const struct stage *stages_get(const struct stages *st, uint32_t i)
 {
 	return &st->v[i];
 }
 
+/* How many are known up to now. */
 size_t stages_count(const struct stages *st)
 {
 	return st->n;
@@ -467,6 +475,7 @@ size_t stages_missed(const struct stages *st)
 	return st->n_missed;
 }
 
+/* It lives as long as st. */
 const char *stages_missed_path(const struct stages *st, size_t i)
 {
 	return st->missed[i];

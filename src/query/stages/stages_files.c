@@ -77,6 +77,7 @@ int stages_read(struct stages *st, store_id version, struct buf *ret)
 	return ret->failed ? -ENOMEM : r;
 }
 
+/* 0, what each gave, -errno. */
 int stages_outputs(struct stages *st, store_id exec, stages_output *each, void *arg)
 {
 	struct edges e = {0};

@@ -21,6 +21,7 @@ struct target {
 
 /* ---- words of arguments ---- */
 
+/* Whether a word of a command ends here; the end of the text, too. */
 static bool ends_word(char c)
 {
 	return !c || strchr(" \t\n;|&<>()\"'`", c);
@@ -148,7 +149,7 @@ struct log_at {
 	struct buf folder;
 };
 
-/* arg: struct log_at; keeps the version of the log, and its folder. */
+/* arg: struct log_at; keeps the version of the log, and its folder. Always 0: go on. */
 static int ask_ninja_log(void *arg, store_id exec, store_id version, struct str path)
 {
 	struct log_at *a = arg;

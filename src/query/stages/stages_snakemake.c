@@ -42,7 +42,7 @@ static int set_wildcards(struct stages *st, struct stage *g, struct str list, co
 	return failed ? -ENOMEM : 0;
 }
 
-/* The stage of a job of the log. */
+/* The stage of a job of the log. 0, -ENOMEM. */
 static int stage_of_job(struct stage_run *r, uint32_t e, struct stages_job *j, uint32_t *ret)
 {
 	struct stages *st = r->st;
@@ -82,7 +82,7 @@ static int ask_job(void *arg, store_id exec, store_id version, struct str path)
 	return a->ret != NULL;
 }
 
-/* What Snakemake itself made for a job. */
+/* What Snakemake itself made for a job. 0, -ENOMEM. */
 static int ask_made(void *arg, store_id exec, store_id version, struct str path)
 {
 	struct asked *a = arg;
@@ -97,7 +97,7 @@ static int ask_made(void *arg, store_id exec, store_id version, struct str path)
 	return r;
 }
 
-/* arg: struct asked; keeps the log that was written. */
+/* arg: struct asked; keeps the log that was written. 0, -ENOMEM. */
 static int ask_log(void *arg, store_id exec, store_id version, struct str path)
 {
 	static const char folder[] = "/.snakemake/log/";
@@ -162,6 +162,7 @@ static int read_metadata(struct stages *st, store_id run, struct str folder, str
 	return r < 0 ? r : r > 0 && stages_metadata_rule(buf_view(ret)).n > 0;
 }
 
+/* Reads what Snakemake noted of an output. 1; 0: nothing; -errno. */
 static int ask_metadata(void *arg, store_id exec, store_id version, struct str path)
 {
 	struct asked *a = arg;
@@ -185,6 +186,8 @@ static size_t parent_length(struct str path, size_t n)
 	return n ? n - 1 : 0;
 }
 
+/* As ask_metadata: of the path, then of each folder above it, in each folder above that. The first that has something
+ * goes to a->folder. 1, 0, -errno. */
 static int ask_metadata_above(void *arg, store_id exec, store_id version, struct str path)
 {
 	struct metadata_asked *a = arg;

@@ -10,6 +10,7 @@
 #define ABOVE 16       /* folders above a file that may be what the rule made */
 #define HEAD 4096      /* bytes of .command.run in which the name stands */
 
+/* p itself may not be used afterwards. */
 void stages_plan_release(struct stages_plan *p)
 {
 	buf_release(&p->text);
@@ -178,6 +179,7 @@ uint64_t stages_path_hash(uint64_t h, struct str s)
 	return h | 1;
 }
 
+/* Appends the path, with the folder before it if it is relative, and a NUL. folder must end with a slash. */
 static void put_whole(struct buf *b, struct str folder, struct str path)
 {
 	if (path.n && *path.p != '/')
@@ -229,6 +231,7 @@ const char *stages_ninja_first(const struct stages_ninja *l, struct str path)
 	return known && str_eq(str_of(known), path) ? known + strlen(known) + 1 : NULL;
 }
 
+/* l is empty then. */
 void stages_ninja_release(struct stages_ninja *l)
 {
 	buf_release(&l->text);

@@ -26,6 +26,7 @@ static const char *const programs[] = {
 #include "query/submit/submit.def"
 };
 
+/* l is empty then. */
 void submissions_release(struct submissions *l)
 {
 	for (size_t i = 0; i < l->n; i++)
@@ -84,6 +85,7 @@ const struct system *submit_system_of(const struct exec_info *x, struct str *ret
 	return NULL;
 }
 
+/* o is empty then. */
 void submit_origin_release(struct origin_of *o)
 {
 	free(o->job);
@@ -94,6 +96,7 @@ void submit_origin_release(struct origin_of *o)
 	*o = (struct origin_of){0};
 }
 
+/* The caller frees it; NULL without memory. */
 static char *copy_str(struct str s)
 {
 	return strndup(s.n ? s.p : "", s.n);
@@ -329,6 +332,7 @@ int submit_own_texts(struct exec_info *x, char *copies[5])
 	return r;
 }
 
+/* NULLs among them are no error. */
 void submit_release_copies(char *copies[5])
 {
 	for (size_t i = 0; i < 5; i++)

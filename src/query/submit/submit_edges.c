@@ -44,6 +44,7 @@ struct submit_edges {
 	struct idmap of_job, submits;
 };
 
+/* 0 and *ret to be freed; -ENOMEM. Nothing is read yet. */
 int submit_edges_new(struct store *s, int64_t skew, struct submit_edges **ret)
 {
 	*ret = calloc(1, sizeof(**ret));
@@ -54,6 +55,7 @@ int submit_edges_new(struct store *s, int64_t skew, struct submit_edges **ret)
 	return 0;
 }
 
+/* NULL is no error. */
 void submit_edges_free(struct submit_edges *x)
 {
 	if (!x)
@@ -73,6 +75,7 @@ void submit_edges_free(struct submit_edges *x)
 	free(x);
 }
 
+/* Whether both name the same job. */
 static bool same_origin(const struct origin_of *a, const struct origin_of *b)
 {
 	return a->system == b->system && a->uid == b->uid && !strcmp(a->job, b->job) && !strcmp(a->dir, b->dir) &&
@@ -155,13 +158,14 @@ static bool may_be(const struct submit_edges *x, const struct known_submission *
 	return !late && submit_may_have(&sub->x, &j->o);
 }
 
+/* lo, hi: when, ns. 0, -ENOMEM. */
 static int add_submission(struct edges *e, store_id to, bool sure, int64_t lo, int64_t hi)
 {
 	struct edge one = {.to = to, .sure = sure, .via = TERM_via_submit, .lo = lo, .hi = hi};
 	return edges_add(e, &one);
 }
 
-/* Compares the job with all submissions, once: j->from are those that may be its own. */
+/* Compares the job with all submissions, once: j->from are those that may be its own. 0, -ENOMEM. */
 static int compare_job(struct submit_edges *x, struct known_job *j)
 {
 	int r = 0;
