@@ -52,6 +52,7 @@ static bool is_blank_char(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
+/* ASCII only. */
 static bool is_word_char(char c)
 {
 	return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');

@@ -83,6 +83,7 @@ static const struct {
 };
 #define N(table) (sizeof(table) / sizeof((table)[0]))
 
+/* In any locale. */
 static bool is_ascii_alnum(char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -319,6 +320,7 @@ static bool looks_drawn(struct str v)
 	return run.n >= DRAWN_RUN && !is_digest(v) && is_mixed(run);
 }
 
+/* By the first letter, and then the whole word. */
 static bool table_has(const char *const *table, size_t n, const char *word)
 {
 	for (size_t i = 0; i < n; i++)

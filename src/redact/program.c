@@ -85,11 +85,13 @@ static unsigned short find_program_row(struct str word)
 	return 0;
 }
 
+/* Rows of the same program's name. */
 static bool is_same_program_row(const struct row *a, const struct row *b)
 {
 	return a->n == b->n && (a->program == b->program || !memcmp(a->program, b->program, a->n));
 }
 
+/* Whether s is a group of one-letter options (8 at most) with c. */
 static bool has_letter(struct str s, char c)
 {
 	return s.n > 1 && s.n < 9 && s.p[0] == '-' && s.p[1] != '-' && memchr(s.p + 1, c, s.n - 1);
@@ -113,6 +115,7 @@ static bool is_met(const struct row *row, struct str word)
 	}
 }
 
+/* The next words are operands of the row's program: how many to skip, which to hide. */
 static void await_operands(struct redact *r, const struct row *row, struct str word)
 {
 	r->skip = row->skip;

@@ -18,6 +18,7 @@
 #define DEPTH 4        /* quotes within quotes that are looked into */
 #define WORDS_AHEAD 16 /* of the command behind a pipe */
 
+/* Puts *** in place of the secret; whoever watches is told, unless it is hidden already. */
 static void hide_secret(const struct redact *r, struct buf *out, const char *family, struct str secret)
 {
 	if (r->watch && !str_is(secret, "***"))
@@ -644,6 +645,7 @@ void redact_env_watched(const struct redact_watch *watch, struct buf *out, struc
 		redact_nested_text(&r, out, value, false, 0);
 }
 
+/* Appends the text without secrets; watch is told of each. */
 void redact_text_watched(const struct redact_watch *watch, struct buf *out, struct str s)
 {
 	struct redact r = {.watch = watch};
@@ -664,6 +666,7 @@ bool redact_path_may(struct str path)
 	return false;
 }
 
+/* Appends the path without secrets; watch is told of each. */
 void redact_path_watched(const struct redact_watch *watch, struct buf *out, struct str path)
 {
 	struct redact r = {.watch = watch, .path = true};

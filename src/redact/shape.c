@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <stdint.h>
 
+/* A NUL counts as one of the others. */
 static bool is_blank_or(char c, const char *others)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r') || strchr(others, c); /* a NUL, too */

@@ -19,6 +19,7 @@ static bool equals_ignoring_case(struct str s, const char *word)
 	return s.n == strlen(word) && !strncasecmp(s.p, word, s.n);
 }
 
+/* Keys of SQLite's encryption. */
 static bool names_pragma_key(struct str s)
 {
 	return equals_ignoring_case(s, "key") || equals_ignoring_case(s, "rekey") || equals_ignoring_case(s, "hexkey");

@@ -91,6 +91,7 @@ static const unsigned short classes[256] = {
     ['~'] = WORD_DOT | OF_ALL,
 };
 
+/* By the letter that patterns use for it. */
 static unsigned class_of_code(char code)
 {
 	switch (code) {
