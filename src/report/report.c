@@ -131,6 +131,7 @@ static int write_all(struct report *r, struct err *err, struct buf *data)
 	return rc < 0 ? rc : data->failed ? -ENOMEM : 0;
 }
 
+/* It may not be used afterwards. */
 static void report_release(struct report *r)
 {
 	for (int k = 0; k < REPORT_TABLES; k++)

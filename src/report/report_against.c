@@ -42,6 +42,7 @@ static int add_diff(const struct report *r, const store_id ids[2], enum diff_wha
 
 /* ---- lines of the source ---- */
 
+/* Nothing if the source cannot be shown. */
 static void add_source(const struct trace_pair *p, const struct difference *d, json_t *o)
 {
 	struct source_lines lines;

@@ -41,6 +41,7 @@ void report_write_hows(const struct report *r, struct buf *b)
 	buf_char(b, ']');
 }
 
+/* Order of qsort: by both ends. */
 static int compare_edges(const void *pa, const void *pb)
 {
 	const struct report_edge *a = pa, *b = pb;

@@ -104,12 +104,13 @@ struct known_edges {
 	struct idmap map;
 };
 
+/* Never 0. */
 static uint64_t edge_key(uint32_t from, uint32_t to)
 {
 	return ((uint64_t)from << 32 | to) + 1;
 }
 
-/* 0, -ENOMEM. */
+/* 0, -ENOMEM. Adds each edge of the report to ret->map. */
 static int know_edges(const struct report *r, struct known_edges *ret)
 {
 	bool is_new;
@@ -140,6 +141,7 @@ static int add_exec_edges(struct report *r, struct known_edges *known, uint32_t 
 	return rc < 0 ? rc : 0;
 }
 
+/* Adds the edges of the report's executions that the lineage passed over, each once. 0, -errno. */
 static int add_other_edges(struct report *r, const store_id *execs, size_t n)
 {
 	struct known_edges known = {0};
@@ -208,7 +210,7 @@ static int gather_run(struct report *r, struct err *err)
 	return rc;
 }
 
-/* The run of who made the file, if anybody is known. */
+/* The run of who made the file, if anybody is known. Sets r->run. 0, -errno. */
 static int find_run_of_file(struct report *r)
 {
 	struct edges e = {0};

@@ -9,7 +9,7 @@
 
 #define US 1000
 
-/* ns as a time of the page. */
+/* ns as a time of the page. In us from the page's base; REPORT_UNKNOWN: it is not known. */
 static int64_t report_time(const struct report *r, int64_t ns)
 {
 	if (ns == TIME_NONE || ns == TIME_NEVER)
@@ -25,6 +25,7 @@ int64_t report_span(int64_t from, int64_t to)
 	return from == TIME_NONE || to == TIME_NONE || to < from ? REPORT_UNKNOWN : (to - from) / US;
 }
 
+/* INT64_MAX at most. */
 static int64_t known_number(uint64_t v)
 {
 	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
@@ -32,6 +33,7 @@ static int64_t known_number(uint64_t v)
 
 /* ---- files ---- */
 
+/* Folder and name apart, since many files share a folder. Without a slash there is no folder. */
 static void fill_path(struct report *r, struct str path)
 {
 	struct report_table *t = &r->t[REPORT_FILE];
@@ -94,6 +96,7 @@ static int fill_file(struct report *r, const struct report_node *node)
 
 /* ---- executions ---- */
 
+/* Empty ones are left out: the column has no value then. */
 static void fill_texts(struct report *r, const struct exec_info *x)
 {
 	struct report_table *t = &r->t[REPORT_EXECUTION];
@@ -110,6 +113,7 @@ static void fill_texts(struct report *r, const struct exec_info *x)
 	report_table_set(t, REPORT_execution_ranks, report_words_text_if(&r->words, x->ranks));
 }
 
+/* Only what is known. Times go from ns to us. */
 static void fill_figures(struct report *r, const struct exec_info *x)
 {
 	/* bits of `known`, as the exit event has them */

@@ -51,6 +51,7 @@ struct str report_page_script(void)
 	return str_n(page_script, sizeof(page_script));
 }
 
+/* Static. */
 struct str report_page_style(void)
 {
 	return str_n(page_style, sizeof(page_style));

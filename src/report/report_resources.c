@@ -29,6 +29,7 @@ static bool read_limit(struct str s, char name[64], double *ret_peak, double *re
 	return true;
 }
 
+/* A limit that cannot be read is left out. exceeded: with the peak. */
 static void add_limits(const struct strlist *l, bool exceeded, json_t *list)
 {
 	struct str s;
@@ -48,7 +49,7 @@ static void add_limits(const struct strlist *l, bool exceeded, json_t *list)
 	}
 }
 
-/* Never ends the walk. */
+/* Never ends the walk. Always 0. */
 static int add_limits_of(void *arg, const struct summary_info *s)
 {
 	add_limits(&s->limits, false, arg);

@@ -115,6 +115,7 @@ static int read_lines(struct samples *s, char *text)
 	return rc;
 }
 
+/* null where there is no number, or a too large one. */
 static void write_sample(struct buf *b, double v)
 {
 	if (isnan(v) || v > 9e15 || v < -9e15)
@@ -137,6 +138,7 @@ static double greatest(const struct samples *s, size_t column, size_t from, size
 	return most;
 }
 
+/* At most REPORT_POINTS of each column: of each piece the greatest. */
 static void write_samples(const struct samples *s, struct buf *b)
 {
 	size_t points = s->rows < REPORT_POINTS ? s->rows : REPORT_POINTS;

@@ -42,6 +42,7 @@ void report_table_add(struct report_table *t)
 	t->rows++;
 }
 
+/* Of the last row. Nothing if the table has failed. */
 void report_table_set(struct report_table *t, enum report_column column, int64_t value)
 {
 	size_t n;
@@ -89,6 +90,7 @@ static int64_t find_usual_value(const int64_t *v, size_t rows, size_t step, size
 	return usual;
 }
 
+/* How many characters the number takes in the report. */
 static size_t number_length(int64_t v)
 {
 	struct buf b = {0};
@@ -98,6 +100,7 @@ static size_t number_length(int64_t v)
 	return n;
 }
 
+/* step: from one row's value to the next's. */
 static void write_dense(const int64_t *v, size_t rows, size_t step, struct buf *b)
 {
 	buf_char(b, '[');
@@ -109,6 +112,7 @@ static void write_dense(const int64_t *v, size_t rows, size_t step, struct buf *
 	buf_char(b, ']');
 }
 
+/* Only the rows that have another value than the usual one, each by its distance to the last. */
 static void write_sparse(const int64_t *v, size_t rows, size_t step, int64_t usual, struct buf *b)
 {
 	size_t last = 0;
@@ -131,6 +135,7 @@ static void write_sparse(const int64_t *v, size_t rows, size_t step, int64_t usu
 	buf_char(b, '}');
 }
 
+/* In whichever form is shorter. */
 static void write_column(const int64_t *v, size_t rows, size_t step, struct buf *b)
 {
 	size_t n;
@@ -155,6 +160,7 @@ void report_table_write(const struct report_table *t, struct buf *b)
 	b->failed |= t->failed;
 }
 
+/* t itself may not be used afterwards. */
 void report_table_release(struct report_table *t)
 {
 	vec_release(&t->v);

@@ -43,6 +43,7 @@ static bool list_is(const struct report_words *w, size_t list, size_t from, size
 	return l->n == n && (!n || !memcmp(&w->items.v[l->first], &w->items.v[from], n * sizeof(uint32_t)));
 }
 
+/* The number of the list; equal lists have the same. */
 int64_t report_words_list(struct report_words *w, const struct strlist *l)
 {
 	size_t from = w->items.n;
@@ -108,6 +109,7 @@ void report_words_write(const struct report_words *w, struct buf *b)
 	b->failed |= w->failed;
 }
 
+/* w itself may not be used afterwards. */
 void report_words_release(struct report_words *w)
 {
 	arena_release(&w->arena);
