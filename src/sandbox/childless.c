@@ -26,6 +26,7 @@
 /* Refuses the call number that is loaded if it is this one. */
 #define NEVER(call, error) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 1), REFUSE(error)
 
+/* Lowers a limit of this process; never raises one. Errors are passed over. */
 static void lower_limit(int which, rlim_t most)
 {
 	struct rlimit now;

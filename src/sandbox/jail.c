@@ -65,11 +65,13 @@ enum {
 	FS_ON_FILES = FS_EXECUTE | FS_WRITE_FILE | FS_READ_FILE | FS_TRUNCATE | FS_IOCTL_DEV,
 };
 
+/* The rights of files that this version of Landlock can restrict. */
 static uint64_t fs_handled(int abi)
 {
 	return FS_ALL_1 | (abi >= 2 ? FS_REFER : 0) | (abi >= 3 ? FS_TRUNCATE : 0) | (abi >= 5 ? FS_IOCTL_DEV : 0);
 }
 
+/* 0: the kernel has none. */
 static int landlock_version(void)
 {
 	long v = syscall(CALL_landlock_create_ruleset, NULL, 0, VERSION);
@@ -109,6 +111,7 @@ static int allow_fd(const struct jail *j, int fd, uint64_t rights)
 	return rc;
 }
 
+/* A path that is not there is passed over. */
 static void allow_path(const struct jail *j, const char *path, uint64_t rights)
 {
 	allow_fd(j, open(path, O_PATH | O_CLOEXEC), rights);
@@ -203,12 +206,13 @@ static void allow_system(const struct jail *j)
 
 /* ---- namespaces ---- */
 
-/* The user is the same inside as outside. */
+/* The user is the same inside as outside. 0, -errno. */
 static int own_namespaces(void)
 {
 	return namespaces_enter(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC, 0);
 }
 
+/* In a network of its own. Errors are passed over. */
 static void loopback_up(void)
 {
 	struct ifreq r = {.ifr_name = "lo"};
@@ -449,6 +453,7 @@ static const struct sock_filter calls_of_truncate[] = {
     ALLOW,
 };
 
+/* For this thread and what it starts; there is no way back. 0, -errno. */
 static int add_filter(const struct sock_filter *code, size_t n)
 {
 	struct sock_fprog prog = {.len = (unsigned short)n, .filter = (struct sock_filter *)(uintptr_t)code};
@@ -456,6 +461,7 @@ static int add_filter(const struct sock_filter *code, size_t n)
 }
 #define ADD_FILTER(code) add_filter(code, sizeof(code) / sizeof((code)[0]))
 
+/* Asks the kernel without installing anything. */
 static bool can_filter(void)
 {
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) < 0 && errno == EFAULT;
@@ -483,6 +489,7 @@ static bool can_filter(void)
 	return false;
 }
 
+/* On processors that it does not know: always -ENOSYS. */
 static int filter_calls(const struct jail *j, bool apart)
 {
 	(void)j, (void)apart;
@@ -611,6 +618,7 @@ int jail_enter(struct jail *j, struct err *err)
 	return rc < 0 ? err_set(err, -rc, "cannot confine the command") : 0;
 }
 
+/* j is empty then. What was confined stays so. */
 void jail_release(struct jail *j)
 {
 	for (size_t i = 0; i < j->n_own; i++)

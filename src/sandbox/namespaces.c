@@ -25,6 +25,7 @@ static int write_text(const char *path, const char *text)
 	return rc;
 }
 
+/* Without those that are only wished for if they cannot be had. 0, -errno. */
 static int unshare_any(int needed, int wished)
 {
 	return unshare(needed | wished) == 0 || (wished && unshare(needed) == 0) ? 0 : -errno;
