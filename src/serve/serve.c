@@ -26,6 +26,7 @@ static void raise_descriptors(void)
 	}
 }
 
+/* Handles what poll found in p. now: ms. */
 static void serve_once(struct serve *s, struct pollfd *p, int64_t now)
 {
 	if (p[POLL_INDEX].revents)
@@ -101,6 +102,7 @@ static int start_serving(struct serve *s, struct err *err)
 	return 0;
 }
 
+/* As many workers as processors, 2 at least. */
 static void set_up(struct serve *s)
 {
 	const long cores = sysconf(_SC_NPROCESSORS_ONLN);

@@ -6,6 +6,7 @@
 
 enum { QUALITY_ONE = 1000 };
 
+/* Of both ends. Points into s. */
 static struct str trim_spaces(struct str s)
 {
 	while (s.n && (s.p[0] == ' ' || s.p[0] == '\t'))

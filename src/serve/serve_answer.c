@@ -17,12 +17,14 @@ enum { LOOK_NS = 1000000000 }; /* runs that go on are looked for so often, which
 
 /* ---- the record ---- */
 
+/* The next question opens it again. */
 static void close_record(struct serve_answerer *a)
 {
 	stemma_close(a->record);
 	a->record = NULL;
 }
 
+/* 0, -errno. */
 static int index_stat(const struct stemma_record *r, struct stat *ret)
 {
 	return stat(store_index_path(r->source.store), ret) < 0 ? -errno : 0;
@@ -73,11 +75,13 @@ static int fail_page(int rc, const struct err *e, struct stemma_error *err)
 	return rc == -ENOENT ? record_fail_to_resolve(rc, e, err) : record_fail(rc, e, "cannot read the record", err);
 }
 
+/* How many rows a page has. */
 static uint64_t rows_of(const struct serve_request *q)
 {
 	return q->number[SERVE_P_limit] ? q->number[SERVE_P_limit] : SERVE_ROWS;
 }
 
+/* 0; else what record_fail gives, with a sentence. */
 static int ask_runs_page(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	const struct serve_request *asked = q->arg;
@@ -109,7 +113,7 @@ static int ask_found_page(struct stemma_record *r, const struct record_question 
 
 /* ---- the others ---- */
 
-/* Of a word that may mean anything, only runs. */
+/* Of a word that may mean anything, only runs. 0; else what record_fail gives, with a sentence. */
 static int show_run(struct stemma_record *r, const struct serve_request *q, char **ret, struct stemma_error *err)
 {
 	struct stemma_target t;
@@ -121,6 +125,7 @@ static int show_run(struct stemma_record *r, const struct serve_request *q, char
 	return stemma_show(r, t.id, q->number[SERVE_P_all] ? STEMMA_ALL : 0, ret, err);
 }
 
+/* STEMMA_ flags of the question. */
 static unsigned lineage_flags(const struct serve_request *q)
 {
 	static const struct {
@@ -232,6 +237,7 @@ void serve_answer_problem(struct serve_answered *ret, unsigned status, const cha
 	serve_problem(status, detail, hint, &ret->body);
 }
 
+/* r is empty then. */
 void serve_answered_release(struct serve_answered *r)
 {
 	buf_release(&r->body);

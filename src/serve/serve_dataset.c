@@ -32,6 +32,7 @@ static uint64_t index_stamp(const char *path)
 	return stamp;
 }
 
+/* d is empty then. */
 static void serve_dataset_release(struct serve_dataset *d)
 {
 	rdf_release(&d->rdf);
@@ -106,6 +107,7 @@ static const struct form *choose_form(const char *accept, const struct form *for
 	return k < n ? &forms[k] : NULL;
 }
 
+/* NULL: accept allows none of those that this form of query has. */
 static const struct form *form_of(enum sparql_form form, const char *accept)
 {
 #define CHOOSE(forms) choose_form(accept, forms, sizeof(forms) / sizeof((forms)[0]))
@@ -113,6 +115,7 @@ static const struct form *form_of(enum sparql_form form, const char *accept)
 #undef CHOOSE
 }
 
+/* 406 if accept does not allow it. */
 static void describe_service(const char *accept, struct serve_answered *ret)
 {
 	static const char text[] =
@@ -152,6 +155,7 @@ static unsigned status_of_query(int rc)
 	}
 }
 
+/* rc: -errno of the query. */
 static void fail_query(int rc, const struct err *err, struct serve_answered *ret)
 {
 	serve_answer_problem(ret, status_of_query(rc), err->text[0] ? err->text : "the query could not be answered",

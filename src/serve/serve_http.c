@@ -43,11 +43,13 @@ int serve_http_timeout(struct serve_http *h)
 	return serve_module->timeout(h);
 }
 
+/* Handles what waits, without waiting. */
 void serve_http_run(struct serve_http *h)
 {
 	serve_module->run(h);
 }
 
+/* The exchange is over then. out's body is taken over. */
 void serve_http_reply(struct serve_exchange *x, const struct serve_outgoing *out)
 {
 	serve_module->reply(x, out);
@@ -63,6 +65,7 @@ size_t serve_http_pending(const struct serve_http *h)
 	return serve_module->pending(h);
 }
 
+/* NULL is no error. Ends all connections. */
 void serve_http_stop(struct serve_http *h)
 {
 	if (h)

@@ -63,6 +63,7 @@ static struct connection *connection_of(struct MHD_Connection *c)
 	return i ? i->socket_context : NULL;
 }
 
+/* From now on this phase's time runs. Nothing if the connection is gone. */
 static void enter_phase(struct MHD_Connection *c, enum phase phase)
 {
 	struct connection *own = connection_of(c);
@@ -148,6 +149,7 @@ static void read_incoming(const struct serve_exchange *x, const char *method, st
 	};
 }
 
+/* The exchange is over then, though it is not sent yet. */
 static enum MHD_Result queue_reply(struct serve_exchange *x)
 {
 	struct MHD_Response *r = x->response;
@@ -185,6 +187,7 @@ static enum MHD_Result end_body(struct serve_exchange *x, const char *method)
 	return MHD_YES;
 }
 
+/* Answers without the record being asked. */
 static void reply_too_large(struct serve_exchange *x)
 {
 	static const char text[] =
@@ -247,6 +250,7 @@ static void end_exchange(void *arg, struct MHD_Connection *c, void **slot, enum 
 
 /* ---- answers ---- */
 
+/* Those of all answers, and of this one what it has. */
 static void add_headers(struct MHD_Response *r, const struct serve_outgoing *out)
 {
 	char seconds[16];
@@ -306,6 +310,7 @@ static bool module_left(struct serve_exchange *x)
 	return own && recv(own->fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
+/* Exchanges that wait for an answer. */
 static size_t module_pending(const struct serve_http *h)
 {
 	return h->pending;
@@ -342,6 +347,7 @@ static int module_start(int fd, const struct serve_http_events *e, struct err *e
 	return 0;
 }
 
+/* To be polled; it stays the server's. -1: there is none. */
 static int module_fd(const struct serve_http *h)
 {
 	const union MHD_DaemonInfo *i = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD);
@@ -361,6 +367,7 @@ static int module_timeout(struct serve_http *h)
 	return (int)ms;
 }
 
+/* Handles what waits, without waiting. Closes what takes too long. */
 static void module_run(struct serve_http *h)
 {
 	sweep_connections(h);
@@ -368,6 +375,7 @@ static void module_run(struct serve_http *h)
 	MHD_run(h->daemon);
 }
 
+/* Ends all connections and frees h. */
 static void module_stop(struct serve_http *h)
 {
 	h->stopping = true;

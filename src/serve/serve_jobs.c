@@ -23,6 +23,7 @@ enum {
 
 /* ---- answers ---- */
 
+/* Takes over body's bytes. Without memory the answer is 503. */
 static void reply_buf(struct serve_exchange *x, struct serve_outgoing *out, struct buf *body)
 {
 	if (body->failed) {
@@ -34,6 +35,7 @@ static void reply_buf(struct serve_exchange *x, struct serve_outgoing *out, stru
 	serve_http_reply(x, out);
 }
 
+/* Answers with a problem of out->status. hint may be "". */
 static void reply_status(struct serve_exchange *x, struct serve_outgoing *out, const char *detail, const char *hint)
 {
 	struct buf b = {0};
@@ -42,6 +44,7 @@ static void reply_status(struct serve_exchange *x, struct serve_outgoing *out, c
 	reply_buf(x, out, &b);
 }
 
+/* Answers with a problem; 503 says to try again. hint may be "". */
 static void serve_reply_problem(struct serve_exchange *x, unsigned status, const char *detail, const char *hint)
 {
 	struct serve_outgoing out = {.status = status, .retry_after = status == 503};
@@ -72,6 +75,7 @@ static void reply_shell(struct serve_exchange *x, enum serve_route route, const 
 	reply_buf(x, &out, &b);
 }
 
+/* Answers with the description of the service. */
 static void reply_openapi(struct serve_exchange *x)
 {
 	struct serve_outgoing out = {.status = 200, .type = "application/json"};
@@ -101,6 +105,7 @@ static void reply_answer(struct serve_job *j, struct serve_worker *w)
 
 /* ---- arrival ---- */
 
+/* NULL is no error. The exchange is not answered. */
 static void serve_job_free(struct serve_job *j)
 {
 	if (!j)
@@ -132,6 +137,7 @@ bool serve_begin(void *arg, struct serve_exchange *x, const struct serve_incomin
 	return true;
 }
 
+/* Starts bringing the index up to date, unless that runs or was done a moment ago (FRESH_MS). now: ms. */
 static void ask_for_index(struct serve *s, int64_t now)
 {
 	struct err err = {0};
@@ -255,6 +261,7 @@ static void leave_queue(struct serve_queue *q, const struct serve_exchange *x)
 	}
 }
 
+/* The client is gone: its question goes on or leaves its queue, but nobody gets an answer. */
 void serve_gone(void *arg, struct serve_exchange *x)
 {
 	struct serve *s = arg;
@@ -267,6 +274,7 @@ void serve_gone(void *arg, struct serve_exchange *x)
 
 /* ---- work ---- */
 
+/* Frees the desk for the next job. now: ms. */
 static void end_job(struct serve_desk *d, int64_t now)
 {
 	serve_job_free(d->job);
@@ -341,12 +349,13 @@ static int64_t work_limit(const struct serve *s, unsigned desk)
 	return s->o->ns / 1000000 + (desk == SERVE_SPARQL_DESK ? SERVE_LOAD_MS : 0);
 }
 
-/* When it may rest: the first one stays. */
+/* When it may rest: the first one stays. Milliseconds. */
 static int64_t idle_limit(unsigned desk)
 {
 	return desk == 0 ? INT64_MAX / 2 : desk == SERVE_SPARQL_DESK ? IDLE_SPARQL_MS : IDLE_MS;
 }
 
+/* Answers 503 and frees the job; NULL: nothing. */
 static void refuse_job(struct serve_job *j)
 {
 	if (j)
@@ -371,6 +380,7 @@ static void end_what_takes_too_long(struct serve *s, int64_t now)
 			refuse_job(take_first(&s->queues[k]));
 }
 
+/* Whether questions wait for the index. now: ms. */
 static bool is_held(const struct serve *s, int64_t now)
 {
 	return s->index.fd >= 0 && now < s->index.hold;

@@ -16,6 +16,7 @@ static void put_text(struct buf *b, const char *text)
 	buf_char(b, '"');
 }
 
+/* As OpenAPI has it. */
 static void put_parameter(struct buf *b, const struct serve_takes_row *t)
 {
 	const struct serve_parameter_row *p = &serve_parameters[t->parameter];
@@ -33,6 +34,7 @@ static void put_parameter(struct buf *b, const struct serve_takes_row *t)
 	buf_char(b, '}');
 }
 
+/* Those that the route takes. */
 static void put_parameters(struct buf *b, enum serve_route route)
 {
 	bool comma = false;
@@ -47,6 +49,7 @@ static void put_parameters(struct buf *b, enum serve_route route)
 	buf_char(b, ']');
 }
 
+/* What all routes can answer, and what only those that ask the record can. */
 static void put_responses(struct buf *b, const struct serve_route_row *r)
 {
 	static const struct {
@@ -80,6 +83,7 @@ static void put_responses(struct buf *b, const struct serve_route_row *r)
 	buf_char(b, '}');
 }
 
+/* One method of a route. post: the query comes in the body. */
 static void put_operation(struct buf *b, enum serve_route route, bool post)
 {
 	const struct serve_route_row *r = &serve_routes[route];

@@ -3,6 +3,7 @@
 #include "base/unsafe_char.h"
 #include "base/utf8.h"
 
+/* "Error" for one that it does not know. */
 static const char *status_title(unsigned status)
 {
 	static const struct {

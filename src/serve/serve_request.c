@@ -81,6 +81,7 @@ static const struct serve_takes_row *find_takes(enum serve_route route, const ch
 	return NULL;
 }
 
+/* An empty text, "1" and "true" are 1. 0, -EINVAL. */
 static int read_flag(const char *text, uint64_t *ret)
 {
 	*ret = !*text || !strcmp(text, "1") || !strcmp(text, "true");
@@ -183,6 +184,7 @@ static struct str path_of(struct str target)
 	return str_n(target.p, question ? (size_t)(question - target.p) : target.n);
 }
 
+/* SERVE_ROUTES: none. *ret_word: the word in the path, where the route has one. */
 static enum serve_route find_route(struct str path, struct str *ret_word)
 {
 	size_t k = 0;
@@ -234,6 +236,7 @@ int serve_request_read(struct str target, struct err *err, struct serve_request 
 	return rc;
 }
 
+/* r is empty then. */
 void serve_request_release(struct serve_request *r)
 {
 	buf_release(&r->texts);
