@@ -136,6 +136,7 @@ int broker_collect(const struct broker_at *at, unsigned replicas, struct err *er
 	return open_at(at, true, replicas, err, ret);
 }
 
+/* NULL is no error. */
 void broker_close(struct broker *b)
 {
 	if (b)

@@ -17,6 +17,7 @@ static const char pairs_sql[] =
     "  AND a.began IS NOT NULL GROUP BY 1, 2, 3, 4) r"
     " ON r.file = m.file AND r.size = m.size AND r.mtime = m.mtime AND r.host <> m.host GROUP BY 1, 2 ORDER BY 1, 2";
 
+/* p itself may not be used afterwards. */
 void clocks_release(struct clock_pairs *p)
 {
 	for (size_t i = 0; i < p->list.n; i++) {
@@ -41,7 +42,7 @@ static struct clock_pair *pair_of(struct clock_pairs *p, const char *a, const ch
 	return new;
 }
 
-/* `reader` found `later` ns after, by the two clocks, what `writer` had: it was truly after. */
+/* `reader` found `later` ns after, by the two clocks, what `writer` had: it was truly after. 0, -ENOMEM. */
 static int note_pair(struct clock_pairs *p, const char *writer, const char *reader, int64_t later, uint64_t files)
 {
 	const bool ordered = strcmp(writer, reader) < 0;

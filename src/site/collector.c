@@ -97,6 +97,7 @@ int collector_look(const char *home, struct err *err, struct collector **ret)
 	return 0;
 }
 
+/* NULL is no error. */
 void collector_close(struct collector *c)
 {
 	if (!c)
@@ -130,6 +131,7 @@ struct taking {
 	struct collected *ret;
 };
 
+/* n more frames; the first reason is kept. */
 static void refuse(struct collected *r, uint64_t n, const char *why)
 {
 	if (!r->why[0])
@@ -218,7 +220,8 @@ static bool is_disk_full(const struct collector *c, size_t n)
 	return statvfs(c->home, &v) == 0 && (uint64_t)v.f_bavail * v.f_frsize < c->floor + n;
 }
 
-/* After a failure: what is here is read again, since nothing else says what was written. */
+/* After a failure: what is here is read again, since nothing else says what was written. 0, -errno with a sentence:
+ * c->stale then. */
 static int read_again(struct collector *c, struct err *err)
 {
 	ledger_release(c);

@@ -81,6 +81,7 @@ int collector_elsewhere(struct collector *c, uint64_t session)
 	return map_get(&c->elsewhere.sessions, session) != VEC_NONE;
 }
 
+/* e itself may not be used afterwards. */
 void elsewhere_release(struct elsewhere *e)
 {
 	vec_release(&e->segments);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* Only what the ledger holds; c itself stays. */
 void ledger_release(struct collector *c)
 {
 	for (size_t i = 0; i < c->senders.n; i++)
@@ -63,6 +64,7 @@ static uint32_t ledger_host(struct collector *c, const char *folder)
 	return (uint32_t)(c->hosts.n - 1);
 }
 
+/* Whether the sender may send for the host. */
 static bool has_host(const struct ledger_sender *s, uint32_t host)
 {
 	for (size_t i = 0; i < s->hosts.n; i++)
@@ -85,6 +87,7 @@ const char *ledger_refuses_host(const struct collector *c, const struct collecto
 	return c->out.n < COLLECTOR_BATCH_HOSTS ? NULL : "its batch tells of too many hosts";
 }
 
+/* NULL: it is not known. Valid until one is added. */
 struct ledger_session *ledger_session(struct collector *c, uint64_t number)
 {
 	const uint32_t at = map_get(&c->numbers, number);
@@ -143,6 +146,7 @@ static int note_holes(struct collector *c, struct ledger_session *s, const struc
 	return 0;
 }
 
+/* The frame came late: its hole is filled, and those beside it cannot reach over it. */
 static void fill_hole(struct collector *c, struct ledger_session *s, const struct log_frame_info *f)
 {
 	struct ledger_hole *h = find_hole(s, f);
@@ -161,7 +165,7 @@ static void fill_hole(struct collector *c, struct ledger_session *s, const struc
 	s->missing--;
 }
 
-/* 0, -ENOMEM. */
+/* 0, -ENOMEM. Each once for a sender. */
 static int note_host(struct collector *c, uint32_t sender, uint32_t host)
 {
 	struct ledger_sender *s = &c->senders.v[sender];

@@ -10,6 +10,7 @@
 
 static const struct pq_module *module;
 
+/* Loads the module once. 0, -ENOSYS with a sentence. */
 static int load_pq(struct err *err)
 {
 	char path[PATH_MAX];
@@ -44,6 +45,7 @@ int database_open(const char *url, struct err *err, struct database **ret)
 	return rc < 0 ? rc : module->open(url, err, ret);
 }
 
+/* NULL is no error. */
 void database_close(struct database *d)
 {
 	if (d)
@@ -71,11 +73,13 @@ int database_copy(struct database *d, const char *sql, struct err *err)
 	return module->copy(d, sql, err);
 }
 
+/* Within a copy. 0, -EIO with the server's sentence. */
 int database_put(struct database *d, const void *p, size_t n, struct err *err)
 {
 	return module->put(d, p, n, err);
 }
 
+/* Ends the copy. 0, -EIO with the server's sentence. */
 int database_copied(struct database *d, struct err *err)
 {
 	return module->copied(d, err);

@@ -21,6 +21,7 @@
 #define ANSWERS "answers"
 enum { ANSWER_AGE_S = 7 * 24 * 3600 };
 
+/* A descriptor above 2, which the caller closes; -errno with a sentence. */
 static int open_folder(const char *folder, struct err *err)
 {
 	int fd = io_above_std(open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -63,6 +64,7 @@ int drop_put(const char *folder, struct str batch, struct err *err, char ret_nam
 	return rc < 0 ? err_set(err, -rc, "cannot write into '%s'", folder) : 0;
 }
 
+/* The name of the answer to a file of frames. name must end as those do. */
 static void answer_name(const char *name, char ret[DROP_NAME])
 {
 	snprintf(ret, DROP_NAME, "%.*s" ANSWER, (int)(strlen(name) - strlen(FRAMES)), name);

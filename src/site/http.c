@@ -48,6 +48,7 @@ int http_start(const struct http_server *s, struct err *err, struct http_running
 	return serving ? serving->start(s, err, ret, ret_port) : -ENOSYS;
 }
 
+/* NULL is no error. */
 void http_stop(struct http_running *r)
 {
 	if (r)

@@ -145,6 +145,7 @@ struct request {
 	bool too_large;
 };
 
+/* Queues the answer; MHD_NO: no memory. The text is copied. */
 static enum MHD_Result send_reply(struct MHD_Connection *to, const struct http_reply *r)
 {
 	struct MHD_Response *m =
@@ -164,6 +165,7 @@ static enum MHD_Result send_reply(struct MHD_Connection *to, const struct http_r
 	return rc;
 }
 
+/* why must need no escapes. */
 static enum MHD_Result send_status(struct MHD_Connection *to, unsigned status, const char *why)
 {
 	struct http_reply r = {.status = status};
@@ -171,6 +173,7 @@ static enum MHD_Result send_status(struct MHD_Connection *to, unsigned status, c
 	return send_reply(to, &r);
 }
 
+/* CLOCK_MONOTONIC, s. */
 static time_t now_s(void)
 {
 	struct timespec t;

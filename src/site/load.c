@@ -36,6 +36,7 @@ struct loading {
 
 /* ---- rows as COPY wants them ---- */
 
+/* In decimal; fast, for all rows go through it. */
 static void put_number(struct buf *b, int64_t v)
 {
 	char text[24], *p = text + sizeof(text);
@@ -68,6 +69,7 @@ static void put_text(struct buf *b, const char *p, size_t n)
 	}
 }
 
+/* As PostgreSQL reads it; exact. */
 static void put_real(struct buf *b, double v)
 {
 	if (isinf(v))
@@ -76,6 +78,7 @@ static void put_real(struct buf *b, double v)
 		buf_printf(b, "%.17g", v);
 }
 
+/* Sets l->row to the row as COPY has it, with the seed in front for the sum. */
 static void put_row(struct loading *l, sqlite3_stmt *st)
 {
 	struct buf *b = &l->row;
@@ -105,6 +108,7 @@ static void put_row(struct loading *l, sqlite3_stmt *st)
 
 /* ---- pieces ---- */
 
+/* The piece of this number, made if there is none. NULL without memory. */
 static struct piece *piece_of(struct loading *l, int64_t number)
 {
 	const uint32_t at = map_get(&l->by_number, (uint64_t)number);
@@ -117,6 +121,7 @@ static struct piece *piece_of(struct loading *l, int64_t number)
 	return p;
 }
 
+/* The piece in which the row is, by its key. NULL without memory. */
 static struct piece *piece_of_row(struct loading *l, sqlite3_stmt *st)
 {
 	const int key = (int)l->t->key;
@@ -132,6 +137,7 @@ static void piece_sum(const struct piece *p, char ret[40])
 		snprintf(ret, 40, "%016llx/%llu", (unsigned long long)p->sum, (unsigned long long)p->rows);
 }
 
+/* Whether the piece's rows are others than those in the database. */
 static bool piece_changed(const struct piece *p)
 {
 	char now[40];
@@ -139,6 +145,7 @@ static bool piece_changed(const struct piece *p)
 	return strcmp(now, p->was) != 0;
 }
 
+/* Notes a piece's sum as the database has it. 0, -ENOMEM. */
 static int note_piece(void *arg, const char *const *columns)
 {
 	struct piece *p = piece_of(arg, strtoll(columns[0], NULL, 10));
@@ -150,6 +157,7 @@ static int note_piece(void *arg, const char *const *columns)
 
 /* ---- a table ---- */
 
+/* Writes what waits if it is more than least bytes. 0, -errno with a sentence. */
 static int flush_out(struct loading *l, size_t least)
 {
 	if (l->out.failed)
@@ -164,7 +172,8 @@ static int flush_out(struct loading *l, size_t least)
 
 enum pass { PASS_SUM, PASS_COPY, PASS_BOTH };
 
-/* All rows of the record's table: their sums, or those of changed pieces to the COPY that goes on, or both. */
+/* All rows of the record's table: their sums, or those of changed pieces to the COPY that goes on, or both. 0, -errno
+ * with a sentence. */
 static int read_table(struct loading *l, enum pass pass)
 {
 	char sql[64];
@@ -200,6 +209,7 @@ static int read_table(struct loading *l, enum pass pass)
 	return rc;
 }
 
+/* Rows go to database_put from then on. 0, -errno with a sentence. */
 static int copy_begin(struct loading *l, const char *table, const char *columns)
 {
 	struct buf sql = {0};
@@ -209,6 +219,7 @@ static int copy_begin(struct loading *l, const char *table, const char *columns)
 	return rc;
 }
 
+/* Copies the rows that the pass takes. 0, -errno with a sentence. */
 static int copy_table(struct loading *l, enum pass pass)
 {
 	char table[64];
@@ -219,7 +230,7 @@ static int copy_table(struct loading *l, enum pass pass)
 	return rc < 0 ? rc : database_copied(l->to, l->err);
 }
 
-/* Takes the rows and sums of changed pieces out of the database. */
+/* Takes the rows and sums of changed pieces out of the database. 0, -errno with a sentence. */
 static int remove_changed(struct loading *l)
 {
 	char key[64];
@@ -253,7 +264,7 @@ static int remove_changed(struct loading *l)
 	return rc;
 }
 
-/* The sums of changed pieces, as they are now. */
+/* The sums of changed pieces, as they are now. 0, -errno with a sentence. */
 static int write_sums(struct loading *l)
 {
 	char now[40];
@@ -278,6 +289,7 @@ static size_t count_changed(const struct loading *l)
 	return n;
 }
 
+/* Loads a table: all of it if the database is new, else the pieces that changed. 0, -errno with a sentence. */
 static int load_table(struct loading *l, const struct load_table *t)
 {
 	const char *params[] = {t->name, NULL};
@@ -307,6 +319,7 @@ static int load_table(struct loading *l, const struct load_table *t)
 struct had {
 	char encoding[32], collation[64], source[1024], seed[SEED + 8];
 };
+/* Notes encoding and collation of the database, "" where not told. Always 0. */
 static int note_had(void *arg, const char *const *columns)
 {
 	struct had *h = arg;
@@ -314,6 +327,7 @@ static int note_had(void *arg, const char *const *columns)
 	snprintf(h->collation, sizeof(h->collation), "%s", columns[1] ? columns[1] : "");
 	return 0;
 }
+/* Notes which record was loaded before, and the seed of its sums. Always 0. */
 static int note_source(void *arg, const char *const *columns)
 {
 	struct had *h = arg;
@@ -322,7 +336,8 @@ static int note_source(void *arg, const char *const *columns)
 	return 0;
 }
 
-/* Paths are bytes, in whatever encoding, and the record sorts them as bytes: so the database has to. */
+/* Paths are bytes, in whatever encoding, and the record sorts them as bytes: so the database has to. 0; -EPROTO, -errno
+ * with a sentence. */
 static int check_database(struct database *to, struct err *err)
 {
 	struct had h = {.encoding = ""};
@@ -344,7 +359,7 @@ static int check_database(struct database *to, struct err *err)
 	return 0;
 }
 
-/* Which record is there; the seed of its sums, or a new one. */
+/* Which record is there; the seed of its sums, or a new one. 0, -errno with a sentence. */
 static int check_source(struct loading *l, const char *source, bool replace)
 {
 	struct had h = {.encoding = ""};
@@ -384,6 +399,7 @@ int load_begin(struct database *to, struct err *err)
 	                              err);
 }
 
+/* Loads all tables in one transaction, from one state of the record. 0, -errno with a sentence. */
 static int load_all(struct loading *l, const char *source, bool replace)
 {
 	const bool begin = sqlite3_get_autocommit(l->db); /* else the caller's transaction holds the record still */

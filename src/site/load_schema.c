@@ -70,6 +70,7 @@ const unsigned load_n_tables = sizeof(load_tables) / sizeof(load_tables[0]);
 
 enum { MIXED_FEW = 20 }; /* numbers below 2^20 are of runs, or of executions of process 0, of which there is none */
 
+/* How many rows a piece has, as a power of two. */
 static unsigned shift_of(const struct load_table *t, int64_t number)
 {
 	switch (t->by) {
@@ -84,6 +85,7 @@ static unsigned shift_of(const struct load_table *t, int64_t number)
 	}
 }
 
+/* The piece of a row, by its number. */
 int64_t load_piece(const struct load_table *t, int64_t number)
 {
 	const unsigned shift = shift_of(t, number);
@@ -239,6 +241,7 @@ static const char readers[] = "ALTER TABLE stemma_load.reader ENABLE ROW LEVEL S
 _Static_assert(sizeof(policies) / sizeof(policies[0]) == sizeof(load_tables) / sizeof(load_tables[0]),
                "each table has a policy");
 
+/* A name for the layout of all tables: another one means to begin anew. */
 static void layout_name(char ret[32])
 {
 	struct buf all = {0};
@@ -250,6 +253,7 @@ static void layout_name(char ret[32])
 	buf_release(&all);
 }
 
+/* Notes the name of the layout that the database has. Always 0. */
 static int note_layout(void *arg, const char *const *columns)
 {
 	snprintf(arg, 32, "%s", columns[0] ? columns[0] : "");

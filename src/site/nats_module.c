@@ -54,6 +54,7 @@ static int nats_failed(const struct broker *b, natsStatus s, const char *doing, 
 	}
 }
 
+/* Waits a second, at most, for what is to be sent. */
 static void module_close(struct broker *b)
 {
 	natsMsgList_Destroy(&b->list);
@@ -68,6 +69,7 @@ static void module_close(struct broker *b)
 
 /* ---- connecting ---- */
 
+/* Gives the client library all hosts of the place. */
 static natsStatus set_servers(struct broker *b)
 {
 	const char *servers[sizeof(b->place.hosts) / sizeof(b->place.hosts[0])];
@@ -76,6 +78,7 @@ static natsStatus set_servers(struct broker *b)
 	return natsOptions_SetServers(b->options, servers, (int)b->place.n_hosts);
 }
 
+/* Nothing to do without tls and a certificate of one's own. */
 static natsStatus set_tls(struct broker *b, const struct broker_at *at)
 {
 	if (!b->place.tls && !at->ca)
@@ -86,6 +89,7 @@ static natsStatus set_tls(struct broker *b, const struct broker_at *at)
 	return s;
 }
 
+/* b->options: freed with b, also if it fails. */
 static natsStatus set_options(struct broker *b, const struct broker_at *at)
 {
 	char inbox[2 * BROKER_NAME + 16];
@@ -107,6 +111,7 @@ static natsStatus set_options(struct broker *b, const struct broker_at *at)
 	return s == NATS_OK ? natsOptions_SetName(b->options, "stemma") : s;
 }
 
+/* For the one that ships: subscribes to what the collector answers. */
 static natsStatus listen_to_answers(struct broker *b)
 {
 	char subject[2 * BROKER_NAME + 16];
@@ -116,6 +121,7 @@ static natsStatus listen_to_answers(struct broker *b)
 	return s == NATS_OK ? natsConnection_FlushTimeout(b->nc, CONNECT_MS) : s;
 }
 
+/* Makes the stream unless there is one. replicas: of each message. */
 static natsStatus make_stream(struct broker *b, unsigned replicas)
 {
 	char subject[2 * BROKER_NAME + 16];
@@ -142,6 +148,7 @@ static natsStatus make_stream(struct broker *b, unsigned replicas)
 	return s == NATS_ERR && code == JSStreamNameExistErr ? NATS_OK : s;
 }
 
+/* For the one that collects: makes the stream and takes messages from it. */
 static natsStatus listen_to_frames(struct broker *b, unsigned replicas)
 {
 	char subject[2 * BROKER_NAME + 16];
@@ -158,6 +165,7 @@ static natsStatus listen_to_frames(struct broker *b, unsigned replicas)
 	return js_PullSubscribe(&b->sub, b->js, subject, CONSUMER, NULL, &o, NULL);
 }
 
+/* 0, with *ret to close; -errno with a sentence. */
 static int module_open(const struct broker_at *at, const struct broker_place *place, bool collects, unsigned replicas,
                        struct err *err, struct broker **ret)
 {
@@ -192,6 +200,7 @@ static int module_open(const struct broker_at *at, const struct broker_place *pl
 
 /* ---- sending ---- */
 
+/* Belongs to b; "": it collects. */
 static const char *module_name(const struct broker *b)
 {
 	return b->place.name;
@@ -204,6 +213,7 @@ static size_t module_room(const struct broker *b)
 	return most < ENVELOPE ? ENVELOPE : most < BROKER_MESSAGE ? (size_t)most : BROKER_MESSAGE;
 }
 
+/* 0 if the broker has stored it; -EAGAIN: it is full, -EMSGSIZE: too large, else -errno, with a sentence. */
 static int module_put(struct broker *b, const char *id, const void *p, size_t n, struct err *err, uint64_t *ret_number)
 {
 	jsPubOptions o;
@@ -301,6 +311,7 @@ static int module_next(struct broker *b, unsigned ms, struct err *err, struct br
 	return 1;
 }
 
+/* To the sender of the message that was taken last. */
 static natsStatus say_answer(struct broker *b, const char *answer)
 {
 	natsMsg *m = NULL;

@@ -29,6 +29,7 @@ static char *nodes_path(const char *home, const char *name)
 	return asprintf(&path, "%s/collect/%s", home, name) < 0 ? NULL : path;
 }
 
+/* n can be filled again. */
 static void release_list(struct nodes *n)
 {
 	for (size_t i = 0; i < n->list.n; i++) {
@@ -38,6 +39,7 @@ static void release_list(struct nodes *n)
 	vec_release(&n->list);
 }
 
+/* n is empty then. */
 void nodes_release(struct nodes *n)
 {
 	release_list(n);
@@ -176,6 +178,7 @@ static int make_folder(const char *home, struct err *err)
 	return rc < 0 ? err_set(err, -rc, "cannot make the folder '%s/collect'", home) : 0;
 }
 
+/* Another one takes its place. */
 static void remove_from_list(struct nodes *n, size_t i)
 {
 	free((char *)(uintptr_t)n->list.v[i].sender.name);

@@ -13,7 +13,7 @@ struct database {
 	PGconn *c;
 };
 
-/* What the server says, without the end of its last line. */
+/* What the server says, without the end of its last line. Always -EIO. */
 static int pq_failed(const struct database *d, const char *what, struct err *err)
 {
 	const char *why = PQerrorMessage(d->c);
@@ -27,12 +27,14 @@ static void pq_quiet(void *arg, const char *text)
 	(void)arg, (void)text; /* notices: "relation exists, skipping" */
 }
 
+/* Closes the connection and frees d. */
 static void module_close(struct database *d)
 {
 	PQfinish(d->c);
 	free(d);
 }
 
+/* 0, with *ret to close; -EHOSTUNREACH, -ENOMEM with a sentence. */
 static int module_open(const char *url, struct err *err, struct database **ret)
 {
 	struct database *d = calloc(1, sizeof(*d));
@@ -50,11 +52,13 @@ static int module_open(const char *url, struct err *err, struct database **ret)
 	return 0;
 }
 
+/* As a number: 150004 is 15.4. */
 static int module_version(const struct database *d)
 {
 	return PQserverVersion(d->c);
 }
 
+/* 0, -errno with a sentence. */
 static int module_exec(struct database *d, const char *sql, struct err *err)
 {
 	PGresult *r = PQexec(d->c, sql);
@@ -63,6 +67,7 @@ static int module_exec(struct database *d, const char *sql, struct err *err)
 	return s == PGRES_COMMAND_OK || s == PGRES_TUPLES_OK ? 0 : pq_failed(d, "the database", err);
 }
 
+/* params end with NULL and may be NULL. Calls row for each, NULL for a null; what is not 0 ends it and is given. */
 static int module_query(struct database *d, const char *sql, const char *const *params, struct err *err,
                         int (*row)(void *arg, const char *const *columns), void *arg)
 {
@@ -82,6 +87,7 @@ static int module_query(struct database *d, const char *sql, const char *const *
 	return rc;
 }
 
+/* module_put comes next, then module_copied. 0, -errno with a sentence. */
 static int module_copy(struct database *d, const char *sql, struct err *err)
 {
 	PGresult *r = PQexec(d->c, sql);
@@ -90,6 +96,7 @@ static int module_copy(struct database *d, const char *sql, struct err *err)
 	return s == PGRES_COPY_IN ? 0 : pq_failed(d, "the database", err);
 }
 
+/* Within a copy. 0, -errno with a sentence. */
 static int module_put(struct database *d, const void *p, size_t n, struct err *err)
 {
 	for (const char *at = p; n;) {
@@ -102,6 +109,7 @@ static int module_put(struct database *d, const void *p, size_t n, struct err *e
 	return 0;
 }
 
+/* Ends the copy: only then the rows are in. 0, -errno with a sentence. */
 static int module_copied(struct database *d, struct err *err)
 {
 	int rc = PQputCopyEnd(d->c, NULL) == 1 ? 0 : pq_failed(d, "the database", err);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* 0, -ENOMEM. */
+/* 0, -ENOMEM. arg: a struct segment_list, which gets a copy. */
 static int add_path(void *arg, const char *path)
 {
 	struct segment_list *l = arg;
@@ -31,6 +31,7 @@ static void parse_slot(const char *name, unsigned long *ret_slot, unsigned long 
 		*ret_roll = strtoul(end + 1, &end, 10);
 }
 
+/* Order of qsort: by folder, then by the numbers in the names, not by their text. */
 static int compare_segments(const void *pa, const void *pb)
 {
 	const char *a = *(char *const *)pa, *b = *(char *const *)pb;
@@ -62,6 +63,7 @@ int segment_list_read(const char *dir, struct err *err, struct segment_list *ret
 	return rc;
 }
 
+/* l itself may not be used afterwards. */
 void segment_list_release(struct segment_list *l)
 {
 	for (size_t i = 0; i < l->paths.n; i++)

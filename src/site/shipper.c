@@ -35,6 +35,7 @@ struct shipper {
 	struct buf batch;
 };
 
+/* NULL is no error. */
 void shipper_close(struct shipper *s)
 {
 	if (!s)
@@ -255,6 +256,7 @@ static struct mark *mark_of(struct shipper *s, const char *path, const struct st
 	return m;
 }
 
+/* 0, -errno with a sentence. Release ret. */
 static int list_segments(const struct shipper *s, struct err *err, struct segment_list *ret)
 {
 	return segment_list_read(s->home, err, ret);
@@ -313,6 +315,7 @@ const char *shipper_pending(const struct shipper *s)
 	return s->pending;
 }
 
+/* What is pending is to be sent again. */
 void shipper_lost(struct shipper *s)
 {
 	s->pending[0] = '\0';
