@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Terms that are equal have the same. */
 static uint64_t hash_term(enum rdf_kind kind, struct str text, rdf_id type, struct str lang)
 {
 	const uint64_t head[] = {kind, type};
@@ -49,6 +50,7 @@ static rdf_id intern(struct rdf *r, enum rdf_kind kind, struct str text, rdf_id 
 	return (rdf_id)(r->terms.n - 1);
 }
 
+/* Its number, the same for the same IRI; 0 without memory. The text is copied. */
 rdf_id rdf_iri(struct rdf *r, struct str iri)
 {
 	return intern(r, RDF_IRI, iri, 0, str_n("", 0));
@@ -66,6 +68,7 @@ rdf_id rdf_literal(struct rdf *r, struct str text, rdf_id type, struct str lang)
 	return intern(r, RDF_LITERAL, text, type ? type : r->xsd_string, str_n("", 0));
 }
 
+/* The same node for the same label; 0 without memory. */
 rdf_id rdf_blank(struct rdf *r, struct str label)
 {
 	return intern(r, RDF_BLANK, label, 0, str_n("", 0));
@@ -113,6 +116,7 @@ int rdf_init(struct rdf *r)
 	return r->failed ? -ENOMEM : 0;
 }
 
+/* r is empty then. */
 void rdf_release(struct rdf *r)
 {
 	vec_release(&r->terms);
@@ -127,6 +131,7 @@ void rdf_release(struct rdf *r)
 	*r = (struct rdf){0};
 }
 
+/* A part that is 0 (no memory before), or no memory: r->failed. */
 void rdf_add(struct rdf *r, struct rdf_quad q)
 {
 	struct rdf_quad *slot = q.s && q.p && q.o ? vec_add(&r->quads) : NULL;
@@ -148,6 +153,7 @@ static void key_of(const struct rdf_quad *q, unsigned order, rdf_id k[4])
 		k[1 + i] = t[(order + i) % 3];
 }
 
+/* n: how many of the four count. */
 static int compare_keys(const rdf_id a[4], const rdf_id b[4], unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
@@ -161,6 +167,7 @@ struct sorting {
 	unsigned order;
 };
 
+/* Order of qsort_r: as s->order puts the terms. */
 static int compare_places(const void *pa, const void *pb, void *arg)
 {
 	const struct sorting *s = arg;
@@ -170,6 +177,7 @@ static int compare_places(const void *pa, const void *pb, void *arg)
 	return compare_keys(a, b, 4);
 }
 
+/* Order of qsort: graph and terms by their numbers. */
 static int compare_quads(const void *pa, const void *pb)
 {
 	rdf_id a[4], b[4];
@@ -237,6 +245,7 @@ static size_t bound(const struct rdf *r, unsigned order, const rdf_id want[4], u
 	return lo;
 }
 
+/* Valid until r changes. */
 struct rdf_match rdf_find(const struct rdf *r, rdf_id g, rdf_id s, rdf_id p, rdf_id o)
 {
 	const rdf_id t[3] = {s, p, o};

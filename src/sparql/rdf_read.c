@@ -56,11 +56,13 @@ static rdf_id take_object(struct reading *x, const SerdNode *o, const SerdNode *
 	return rdf_literal(x->r, str_n((const char *)o->buf, o->n_bytes), t, l);
 }
 
+/* serd's callback; handle: a struct reading. */
 static SerdStatus on_base(void *handle, const SerdNode *uri)
 {
 	return serd_env_set_base_uri(((struct reading *)handle)->env, uri);
 }
 
+/* serd's callback; handle: a struct reading. */
 static SerdStatus on_prefix(void *handle, const SerdNode *name, const SerdNode *uri)
 {
 	return serd_env_set_prefix(((struct reading *)handle)->env, name, uri);
@@ -83,6 +85,7 @@ static SerdStatus on_statement(void *handle, SerdStatementFlags flags, const Ser
 	return SERD_SUCCESS;
 }
 
+/* Keeps the first error with its place. */
 static SerdStatus on_error(void *handle, const SerdError *e)
 {
 	struct reading *x = handle;
@@ -110,6 +113,7 @@ static size_t read_text(void *buf, size_t size, size_t n, void *stream)
 	return k;
 }
 
+/* For a stream of memory, which cannot fail. */
 static int no_error(void *stream)
 {
 	(void)stream;

@@ -9,7 +9,7 @@
 
 static bool is_certain(const struct sparql_pattern *p, uint32_t var);
 
-/* Not in groups within it. */
+/* Not in groups within it. Is the variable in one of the pattern's own triples? */
 static bool is_in_triples(const struct sparql_pattern *p, uint32_t var)
 {
 	for (size_t i = 0; i < p->n_triples; i++) {
@@ -87,6 +87,7 @@ static bool is_unit(const struct evaluation *e, const struct rows *in)
 
 /* ---- triples ---- */
 
+/* The row's value of a variable, 0 where it is not bound; else the term. */
 static rdf_id value_of(const struct sparql_slot *s, const rdf_id *row)
 {
 	return s->is_var ? row[s->var] : s->term;
@@ -110,6 +111,8 @@ struct extending {
 	struct rows *out;
 };
 
+/* Adds the row with the triple's values; not if they contradict what is bound in it. p 0: the predicate does not count.
+ * */
 static void extend_by(struct extending *x, rdf_id s, rdf_id p, rdf_id o)
 {
 	rdf_id *to = rows_add(x->e, x->out, x->row);
@@ -117,6 +120,7 @@ static void extend_by(struct extending *x, rdf_id s, rdf_id p, rdf_id o)
 		x->out->n--;
 }
 
+/* A visitor of pairs that a path joins: p does not count. */
 static void extend_by_pair(void *arg, rdf_id s, rdf_id o)
 {
 	extend_by(arg, s, 0, o);
@@ -141,6 +145,7 @@ static bool may_be_empty(const struct sparql_path *p)
 	}
 }
 
+/* Whether id is subject or object of anything in graph g. */
 static bool is_node(const struct evaluation *e, rdf_id g, rdf_id id)
 {
 	return rdf_count(e->r, g, id, 0, 0) || rdf_count(e->r, g, 0, 0, id);
@@ -191,6 +196,7 @@ static double cost_of(const struct evaluation *e, const struct sparql_triple *t,
 	return p ? n : n * 2;
 }
 
+/* Marks the variables of the triple. */
 static void note_bound(const struct sparql_triple *t, bool *bound)
 {
 	if (t->s.is_var)
@@ -226,6 +232,7 @@ static void order_triples(const struct evaluation *e, const struct sparql_patter
 	free(used);
 }
 
+/* Without memory e->rc is set. */
 static void copy_rows(struct evaluation *e, const struct rows *in, struct rows *out)
 {
 	for (size_t i = 0; i < in->n; i++)
@@ -261,6 +268,7 @@ static void eval_basic(struct evaluation *e, const struct sparql_pattern *p, rdf
 
 /* ---- the other patterns ---- */
 
+/* The solutions of p by itself, without what is bound outside. */
 static void eval_alone(struct evaluation *e, const struct sparql_pattern *p, rdf_id g, struct rows *out)
 {
 	struct rows unit = {0};
@@ -269,6 +277,7 @@ static void eval_alone(struct evaluation *e, const struct sparql_pattern *p, rdf
 	rows_release(e, &unit);
 }
 
+/* Both parts, the second with what the first binds. */
 static void eval_join(struct evaluation *e, const struct sparql_pattern *p, rdf_id g, const struct rows *in,
                       struct rows *out)
 {
@@ -308,6 +317,7 @@ static bool keeps_order(const struct sparql_pattern *p)
 	       (p->kind == PATTERN_JOIN && keeps_order(p->a) && keeps_order(p->b));
 }
 
+/* Rows of the first part without a partner stay as they are. */
 static void eval_optional(struct evaluation *e, const struct sparql_pattern *p, rdf_id g, const struct rows *in,
                           struct rows *out)
 {
@@ -323,6 +333,7 @@ static void eval_optional(struct evaluation *e, const struct sparql_pattern *p, 
 	rows_release(e, &b);
 }
 
+/* The rows of either part, the first one's first. */
 static void eval_union(struct evaluation *e, const struct sparql_pattern *p, rdf_id g, const struct rows *in,
                        struct rows *out)
 {
@@ -333,6 +344,7 @@ static void eval_union(struct evaluation *e, const struct sparql_pattern *p, rdf
 	rows_release(e, &b);
 }
 
+/* The rows of the first part that no row of the second one is compatible with. */
 static void eval_minus(struct evaluation *e, const struct sparql_pattern *p, rdf_id g, const struct rows *in,
                        struct rows *out)
 {
@@ -344,6 +356,7 @@ static void eval_minus(struct evaluation *e, const struct sparql_pattern *p, rdf
 	rows_release(e, &b);
 }
 
+/* An error in the expression drops the row. */
 static void eval_filter(struct evaluation *e, const struct sparql_pattern *p, rdf_id g, const struct rows *in,
                         struct rows *out)
 {
@@ -355,6 +368,7 @@ static void eval_filter(struct evaluation *e, const struct sparql_pattern *p, rd
 	rows_release(e, &a);
 }
 
+/* Named graphs only. */
 static bool is_graph(const struct rdf *r, rdf_id g)
 {
 	for (size_t i = 0; i < r->graphs.n; i++)
@@ -377,6 +391,7 @@ static void eval_in_graph(struct evaluation *e, const struct sparql_pattern *p, 
 	rows_release(e, &found);
 }
 
+/* A variable runs through all named graphs. A graph that is not there gives no rows. */
 static void eval_graph(struct evaluation *e, const struct sparql_pattern *p, const struct rows *in, struct rows *out)
 {
 	if (!p->graph.is_var) {
@@ -388,6 +403,7 @@ static void eval_graph(struct evaluation *e, const struct sparql_pattern *p, con
 		eval_in_graph(e, p, e->r->graphs.v[i], in, out);
 }
 
+/* An error in the expression leaves the variable unbound. */
 static void eval_bind(struct evaluation *e, const struct sparql_pattern *p, rdf_id g, const struct rows *in,
                       struct rows *out)
 {
@@ -399,6 +415,7 @@ static void eval_bind(struct evaluation *e, const struct sparql_pattern *p, rdf_
 	}
 }
 
+/* Each row with each row of the values that does not contradict it. 0 in them: UNDEF. */
 static void eval_values(struct evaluation *e, const struct sparql_pattern *p, const struct rows *in, struct rows *out)
 {
 	const struct sparql_values *v = p->values;

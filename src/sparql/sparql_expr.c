@@ -6,18 +6,20 @@
 
 #include <string.h>
 
+/* 1, 0; -1: an error, or no truth value. */
 static int truth_of(struct evaluation *e, const struct sparql_expr *x, const rdf_id *row, rdf_id g)
 {
 	const rdf_id id = eval_expr(e, x, row, g);
 	return id ? sparql_truth(e->r, id) : -1;
 }
 
+/* An error counts as false. */
 bool eval_holds(struct evaluation *e, const struct sparql_expr *x, const rdf_id *row, rdf_id g)
 {
 	return truth_of(e, x, row, g) == 1;
 }
 
-/* An error on one side is none where the other side decides. */
+/* An error on one side is none where the other side decides. 1, 0; -1: an error. */
 static int eval_logic(struct evaluation *e, const struct sparql_expr *x, const rdf_id *row, rdf_id g)
 {
 	const int decides = x->op == OP_OR, a = truth_of(e, x->args[0], row, g);

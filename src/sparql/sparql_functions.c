@@ -39,11 +39,13 @@ static bool is_string(const struct call *c, rdf_id id)
 	return t->kind == RDF_LITERAL && (t->type == c->r->xsd_string || t->lang.n);
 }
 
+/* A plain string, without a language. */
 static bool is_simple(const struct call *c, rdf_id id)
 {
 	return term_of(c, id)->kind == RDF_LITERAL && term_of(c, id)->type == c->r->xsd_string;
 }
 
+/* A plain string; its number, 0 without memory. */
 static rdf_id make_text(const struct call *c, struct str s)
 {
 	return rdf_literal(c->r, s, 0, str_n("", 0));
@@ -65,12 +67,14 @@ static rdf_id make_buf(const struct call *c, struct buf *b, rdf_id like)
 
 /* ---- about terms ---- */
 
+/* STR: the text of an IRI or literal; 0 for a blank node. */
 static rdf_id call_str(const struct call *c)
 {
 	const struct rdf_term *t = term_of(c, c->a);
 	return t->kind == RDF_IRI || t->kind == RDF_LITERAL ? make_text(c, t->text) : 0;
 }
 
+/* LANG: "" for a literal without a language; 0 for what is no literal. */
 static rdf_id call_lang(const struct call *c)
 {
 	const struct rdf_term *t = term_of(c, c->a);
@@ -90,6 +94,7 @@ static rdf_id call_langmatches(const struct call *c)
 	return eval_bool(c->e, is);
 }
 
+/* DATATYPE: 0 for what is no literal. */
 static rdf_id call_datatype(const struct call *c)
 {
 	return term_of(c, c->a)->kind == RDF_LITERAL ? term_of(c, c->a)->type : 0;
@@ -126,6 +131,7 @@ static rdf_id call_bnode(const struct call *c)
 	return slot ? slot->node : 0;
 }
 
+/* STRLANG: both must be plain strings, else 0. */
 static rdf_id call_strlang(const struct call *c)
 {
 	if (!is_simple(c, c->a) || !is_simple(c, c->b))
@@ -133,6 +139,7 @@ static rdf_id call_strlang(const struct call *c)
 	return rdf_literal(c->r, term_of(c, c->a)->text, 0, term_of(c, c->b)->text);
 }
 
+/* STRDT: a plain string and an IRI, else 0. */
 static rdf_id call_strdt(const struct call *c)
 {
 	if (!is_simple(c, c->a) || term_of(c, c->b)->kind != RDF_IRI)
@@ -140,11 +147,13 @@ static rdf_id call_strdt(const struct call *c)
 	return rdf_literal(c->r, term_of(c, c->a)->text, c->b, str_n("", 0));
 }
 
+/* isIRI, isBlank and isLiteral. */
 static rdf_id call_is(const struct call *c, enum rdf_kind kind)
 {
 	return eval_bool(c->e, term_of(c, c->a)->kind == kind);
 }
 
+/* A number by its type and its text: "x"^^xsd:integer is none. */
 static rdf_id call_isnumeric(const struct call *c)
 {
 	const struct sparql_value v = sparql_value_of(c->r, c->a);
@@ -190,11 +199,13 @@ static rdf_id call_cut(const struct call *c, bool before)
 	return make_like(c, before ? str_n(s.p, at) : str_n(s.p + at + t.n, s.n - at - t.n), c->a);
 }
 
+/* A byte within a character of UTF-8, not its first. */
 static bool is_continued(char ch)
 {
 	return ((unsigned char)ch & 0xc0) == 0x80;
 }
 
+/* Of UTF-8: bytes that begin one. */
 static size_t count_characters(struct str s)
 {
 	size_t n = 0;
@@ -203,6 +214,7 @@ static size_t count_characters(struct str s)
 	return n;
 }
 
+/* STRLEN: in characters; 0 (an error) for what is no string. */
 static rdf_id call_strlen(const struct call *c)
 {
 	return is_string(c, c->a) ? sparql_integer(c->r, (int64_t)count_characters(term_of(c, c->a)->text)) : 0;
@@ -246,6 +258,7 @@ static uint32_t take_character(struct str s, size_t *at)
 	return ch;
 }
 
+/* UCASE and LCASE. The language stays; 0 (an error) for what is no string. */
 static rdf_id call_case(const struct call *c, bool upper)
 {
 	if (!is_string(c, c->a))
@@ -267,6 +280,7 @@ static rdf_id call_case(const struct call *c, bool upper)
 	return make_buf(c, &b, c->a);
 }
 
+/* ENCODE_FOR_URI; 0 (an error) for what is no string. */
 static rdf_id call_encode(const struct call *c)
 {
 	if (!is_string(c, c->a))
@@ -284,6 +298,7 @@ static rdf_id call_encode(const struct call *c)
 	return make_buf(c, &b, 0);
 }
 
+/* CONCAT: the language stays where all have the same. 0 (an error) if one is no string. */
 static rdf_id call_concat(const struct call *c)
 {
 	struct buf b = {0};
@@ -330,6 +345,7 @@ static rdf_id call_replace(const struct call *c)
 	return make_buf(c, &b, c->a);
 }
 
+/* MD5, SHA1 and their like, in hexadecimal. 0 (an error) for what is no plain string. */
 static rdf_id call_digest(const struct call *c, unsigned f)
 {
 	unsigned char sum[64];
@@ -399,6 +415,7 @@ static rdf_id call_timezone(const struct call *c)
 	return id;
 }
 
+/* TZ: "" without a time zone; 0 (an error) for what is no time. */
 static rdf_id call_tz(const struct call *c)
 {
 	const struct sparql_value v = sparql_value_of(c->r, c->a);
@@ -421,6 +438,7 @@ static rdf_id call_now(const struct call *c)
 	return rdf_literal(c->r, str_n(text, n), c->r->xsd_datetime, str_n("", 0));
 }
 
+/* RAND: from 0 up to but not 1; 0 (an error) without random bytes. */
 static rdf_id call_rand(const struct call *c)
 {
 	uint64_t bits = 0;
@@ -495,6 +513,7 @@ static rdf_id call_without_arguments(const struct call *c)
 	}
 }
 
+/* Functions on terms; the value's number, 0: an error. */
 static rdf_id call_about_term(const struct call *c)
 {
 	switch (c->x->function) {
@@ -529,6 +548,7 @@ static rdf_id call_about_term(const struct call *c)
 	}
 }
 
+/* Functions on texts, else as call_about_term. */
 static rdf_id call_about_text(const struct call *c)
 {
 	switch (c->x->function) {
@@ -559,6 +579,7 @@ static rdf_id call_about_text(const struct call *c)
 	}
 }
 
+/* Functions on numbers and times, else as call_about_text. */
 static rdf_id call_about_value(const struct call *c)
 {
 	switch (c->x->function) {

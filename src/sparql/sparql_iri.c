@@ -54,6 +54,7 @@ static struct iri_parts split(struct str s)
 	return r;
 }
 
+/* Takes the last segment and its slash away again, not what stands before begin. */
 static void drop_segment(struct buf *out, size_t begin)
 {
 	while (out->n > begin && out->p[out->n - 1] != '/')
@@ -86,6 +87,7 @@ static void put_path(struct buf *out, struct str in)
 	}
 }
 
+/* Appends path relative to base, without "." and "..". */
 static void put_merged(struct buf *out, const struct iri_parts *base, struct str path)
 {
 	struct buf whole = {0};
@@ -101,6 +103,7 @@ static void put_merged(struct buf *out, const struct iri_parts *base, struct str
 	buf_release(&whole);
 }
 
+/* One that is not there (p NULL) is other than an empty one. */
 static void put_rest(struct buf *out, struct str query, struct str fragment)
 {
 	if (query.p) {

@@ -71,6 +71,7 @@ static bool is_name(char c)
 	return is_letter(c) || is_digit(c) || c == '-';
 }
 
+/* NUL behind the end. */
 static char peek(const struct sparql_lexer *l, size_t ahead)
 {
 	return l->at + ahead < l->text.n ? l->text.p[l->at + ahead] : '\0';
@@ -91,6 +92,7 @@ static void skip_space(struct sparql_lexer *l)
 	}
 }
 
+/* why must outlive the lexer. */
 static void bad(struct sparql_lexer *l, struct sparql_token *t, const char *why)
 {
 	t->kind = TOKEN_BAD;
@@ -152,6 +154,7 @@ static void lex_string(struct sparql_lexer *l, struct sparql_token *t)
 	bad(l, t, out ? "a string does not end" : "no memory");
 }
 
+/* An integer, decimal or double without a sign. There must be a digit or a dot and a digit. */
 static void lex_number(struct sparql_lexer *l, struct sparql_token *t)
 {
 	size_t n = 0;
@@ -236,6 +239,7 @@ static void lex_word(struct sparql_lexer *l, struct sparql_token *t)
 	l->at += n;
 }
 
+/* "_:" stands at l->at. Dots at its end are not of the label. */
 static void lex_blank(struct sparql_lexer *l, struct sparql_token *t)
 {
 	size_t n = 2;
@@ -265,6 +269,7 @@ static void lex_var(struct sparql_lexer *l, struct sparql_token *t)
 	l->at += n;
 }
 
+/* "@" stands at l->at. */
 static void lex_lang(struct sparql_lexer *l, struct sparql_token *t)
 {
 	size_t n = 1;
@@ -277,6 +282,7 @@ static void lex_lang(struct sparql_lexer *l, struct sparql_token *t)
 		bad(l, t, "a language has no name");
 }
 
+/* The longest sign that stands there; TOKEN_BAD for what is none. */
 static void lex_sign(struct sparql_lexer *l, struct sparql_token *t)
 {
 	static const char *const twice[] = {"^^", "||", "&&", "!=", "<=", ">="};

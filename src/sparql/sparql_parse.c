@@ -12,6 +12,7 @@
 
 /* ---- errors, memory, words ---- */
 
+/* Both from 1; at and columns in bytes. */
 static void line_of(struct str text, size_t at, unsigned *ret_line, unsigned *ret_column)
 {
 	*ret_line = *ret_column = 1;
@@ -64,6 +65,7 @@ void *parse_keep(struct parser *p, void *v, size_t bytes, size_t n, size_t *ret_
 	return kept;
 }
 
+/* The parser looks one token ahead: p->after. After an error it stays where it is. */
 void parse_next(struct parser *p)
 {
 	p->t = p->after;
@@ -73,16 +75,19 @@ void parse_next(struct parser *p)
 		parse_fail(p, -EINVAL, "%s", p->lexer.bad ? p->lexer.bad : "no word of SPARQL");
 }
 
+/* Does not step over it. */
 bool parse_is_sign(const struct parser *p, const char *sign)
 {
 	return p->t.kind == TOKEN_SIGN && str_is(p->t.text, sign);
 }
 
+/* Keywords are of any case. */
 bool parse_is_word(const struct parser *p, const char *word)
 {
 	return p->t.kind == TOKEN_WORD && p->t.text.n == strlen(word) && !strncasecmp(p->t.text.p, word, p->t.text.n);
 }
 
+/* Steps over it if it stands there. */
 bool parse_take_sign(struct parser *p, const char *sign)
 {
 	const bool is = parse_is_sign(p, sign);
@@ -91,6 +96,7 @@ bool parse_take_sign(struct parser *p, const char *sign)
 	return is;
 }
 
+/* Steps over it if it stands there. */
 bool parse_take_word(struct parser *p, const char *word)
 {
 	const bool is = parse_is_word(p, word);
@@ -99,6 +105,7 @@ bool parse_take_word(struct parser *p, const char *word)
 	return is;
 }
 
+/* wanted: with an article or in quotes. */
 static void fail_at_word(struct parser *p, const char *wanted)
 {
 	if (p->t.kind == TOKEN_END)
@@ -108,6 +115,7 @@ static void fail_at_word(struct parser *p, const char *wanted)
 		           (int)(p->t.end - p->t.at < 40 ? p->t.end - p->t.at : 40), p->lexer.text.p + p->t.at, wanted);
 }
 
+/* Steps over it, or fails. */
 void parse_want_sign(struct parser *p, const char *sign)
 {
 	char quoted[8];
@@ -116,6 +124,7 @@ void parse_want_sign(struct parser *p, const char *sign)
 		fail_at_word(p, quoted);
 }
 
+/* Steps over it, or fails. */
 void parse_want_word(struct parser *p, const char *word)
 {
 	if (!parse_take_word(p, word))
@@ -130,12 +139,14 @@ bool parse_enter(struct parser *p)
 	return false;
 }
 
+/* Fails where the query has too many parts. */
 void parse_count_node(struct parser *p)
 {
 	if (++p->nodes > PARSE_NODES)
 		parse_fail(p, -EINVAL, "the query has more than %d parts", PARSE_NODES);
 }
 
+/* After a parse_enter that was true. */
 void parse_leave(struct parser *p)
 {
 	p->depth--;
@@ -157,21 +168,25 @@ uint32_t parse_var(struct parser *p, struct str name)
 	return (uint32_t)(p->out->vars.n - 1);
 }
 
+/* A variable that the query cannot name; its number. */
 uint32_t parse_hidden(struct parser *p)
 {
 	return parse_var(p, str_n("", 0));
 }
 
+/* A slot that is this term, no variable. */
 static struct sparql_slot slot_term(rdf_id id)
 {
 	return (struct sparql_slot){.term = id};
 }
 
+/* A slot that is this variable. */
 static struct sparql_slot slot_var(uint32_t var)
 {
 	return (struct sparql_slot){.is_var = true, .var = var};
 }
 
+/* Does not step over it. A prefixed name is one, too. */
 bool parse_is_iri(const struct parser *p)
 {
 	return p->t.kind == TOKEN_IRI || p->t.kind == TOKEN_NAME;
@@ -235,6 +250,7 @@ static bool is_signed_number(const struct parser *p)
 	       p->after.at == p->t.end;
 }
 
+/* Does not step over it. Signed numbers and true and false are some, too. */
 bool parse_is_literal(const struct parser *p)
 {
 	return p->t.kind == TOKEN_STRING || is_number(&p->t) || is_signed_number(p) || parse_is_word(p, "true") ||
@@ -310,6 +326,7 @@ static struct sparql_slot parse_blank(struct parser *p)
 	return slot_var(var);
 }
 
+/* path NULL: verb is the predicate. Without memory the parser fails. */
 static void add_triple(struct parser *p, struct triple_list *v, struct sparql_slot s, struct sparql_slot verb,
                        const struct sparql_path *path, struct sparql_slot o)
 {
@@ -349,6 +366,7 @@ static bool is_term(const struct parser *p)
 	return p->t.kind == TOKEN_VAR || p->t.kind == TOKEN_BLANK || parse_is_iri(p) || parse_is_literal(p);
 }
 
+/* A literal, a blank node, a variable or an IRI, else the parser fails. */
 static struct sparql_slot parse_term(struct parser *p)
 {
 	if (p->t.kind == TOKEN_BLANK)
@@ -358,6 +376,7 @@ static struct sparql_slot parse_term(struct parser *p)
 	return parse_var_or_iri(p);
 }
 
+/* "[]", which needs the token after this one. */
 static bool is_anonymous(const struct parser *p)
 {
 	return parse_is_sign(p, "[") && p->after.kind == TOKEN_SIGN && str_is(p->after.text, "]");
@@ -393,6 +412,7 @@ static struct sparql_slot parse_node(struct parser *p, struct triple_list *v)
 
 static struct sparql_path *parse_path(struct parser *p);
 
+/* Lives as long as the query. a and b may be NULL. */
 static struct sparql_path *new_path(struct parser *p, enum sparql_path_kind kind, const struct sparql_path *a,
                                     const struct sparql_path *b)
 {
@@ -404,6 +424,7 @@ static struct sparql_path *new_path(struct parser *p, enum sparql_path_kind kind
 	return x;
 }
 
+/* "a" stands for rdf:type. Else as parse_iri. */
 static rdf_id parse_iri_or_a(struct parser *p)
 {
 	if (p->t.kind == TOKEN_WORD && str_is(p->t.text, "a")) {
@@ -439,6 +460,7 @@ static struct sparql_path *parse_negated(struct parser *p)
 	return x;
 }
 
+/* One step of a path with what may stand behind it: *, +, ?. */
 static struct sparql_path *parse_path_element(struct parser *p)
 {
 	struct sparql_path *x;
@@ -458,6 +480,7 @@ static struct sparql_path *parse_path_element(struct parser *p)
 	return parse_take_sign(p, "?") ? new_path(p, PATH_OPTIONAL, x, NULL) : x;
 }
 
+/* Steps with "/" between, "^" before one that is taken backwards. */
 static struct sparql_path *parse_path_sequence(struct parser *p)
 {
 	struct sparql_path *x = NULL;
@@ -524,6 +547,7 @@ static bool parse_properties(struct parser *p, struct triple_list *v, struct spa
 	return true;
 }
 
+/* What a triple can begin with, "(...)" and "[...]" too. */
 static bool is_subject(const struct parser *p)
 {
 	return is_term(p) || parse_is_sign(p, "(") || parse_is_sign(p, "[");
@@ -542,6 +566,7 @@ void parse_triples(struct parser *p, struct triple_list *v)
 	}
 }
 
+/* They live as long as the query. */
 struct sparql_triple *parse_keep_triples(struct parser *p, struct triple_list *v, size_t *ret_n)
 {
 	return PARSE_KEEP(p, &v->v, ret_n);
@@ -549,6 +574,7 @@ struct sparql_triple *parse_keep_triples(struct parser *p, struct triple_list *v
 
 /* ---- the whole ---- */
 
+/* Points into the query. */
 static void add_prefix(struct parser *p, struct str name, struct str iri)
 {
 	if (!vec_room(&p->out->prefixes, 2)) {
@@ -559,6 +585,7 @@ static void add_prefix(struct parser *p, struct str name, struct str iri)
 	p->out->prefixes.v[p->out->prefixes.n++] = iri;
 }
 
+/* BASE and PREFIX, as many as there are. */
 static void parse_prologue(struct parser *p)
 {
 	while (!p->rc) {
@@ -611,6 +638,7 @@ int sparql_parse(struct rdf *r, struct str text, const char *base, const char *c
 	return p.rc;
 }
 
+/* q is empty then. What it made of terms stays. */
 void sparql_release(struct sparql *q)
 {
 	arena_release(&q->arena);

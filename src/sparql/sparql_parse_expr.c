@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+/* Lives as long as the query. a and b may be NULL. */
 static struct sparql_expr *new_expr(struct parser *p, enum sparql_op op, struct sparql_expr *a, struct sparql_expr *b)
 {
 	struct sparql_expr *e = parse_room(p, sizeof(*e));
@@ -22,6 +23,7 @@ struct expr_list {
 	VEC(struct sparql_expr *) v;
 };
 
+/* Without memory the parser fails. */
 static void add_expr(struct parser *p, struct expr_list *l, struct sparql_expr *e)
 {
 	struct sparql_expr **slot = vec_add(&l->v);
@@ -65,6 +67,7 @@ static int find_word(const struct parser *p, bool aggregate)
 	return -1;
 }
 
+/* which: a row of the functions. Fails if it cannot have so many arguments. */
 static struct sparql_expr *parse_function(struct parser *p, int which)
 {
 	struct sparql_expr *e = new_expr(p, OP_CALL, NULL, NULL);
@@ -127,6 +130,7 @@ static struct sparql_expr *parse_aggregate(struct parser *p, int which)
 	return e;
 }
 
+/* Aggregates are not allowed in it, and its blank nodes are its own. */
 static struct sparql_expr *parse_exists(struct parser *p, bool not )
 {
 	struct sparql_expr *e = new_expr(p, not ? OP_NOT_EXISTS : OP_EXISTS, NULL, NULL);
@@ -192,6 +196,7 @@ static struct sparql_expr *parse_primary(struct parser *p)
 
 /* ---- operators ---- */
 
+/* Too deep a nesting fails. */
 static struct sparql_expr *parse_unary(struct parser *p)
 {
 	struct sparql_expr *e;
@@ -209,6 +214,7 @@ static struct sparql_expr *parse_unary(struct parser *p)
 	return e;
 }
 
+/* From left to right. */
 static struct sparql_expr *parse_multiplicative(struct parser *p)
 {
 	struct sparql_expr *e = parse_unary(p);
@@ -222,6 +228,7 @@ static struct sparql_expr *parse_multiplicative(struct parser *p)
 	}
 }
 
+/* From left to right. */
 static struct sparql_expr *parse_additive(struct parser *p)
 {
 	struct sparql_expr *e = parse_multiplicative(p);
@@ -250,6 +257,7 @@ static struct sparql_expr *parse_in(struct parser *p, struct sparql_expr *e, boo
 	return in;
 }
 
+/* At most one comparison: a = b = c is none. */
 static struct sparql_expr *parse_relational(struct parser *p)
 {
 	static const struct {
@@ -269,6 +277,7 @@ static struct sparql_expr *parse_relational(struct parser *p)
 	return e;
 }
 
+/* From left to right. */
 static struct sparql_expr *parse_and(struct parser *p)
 {
 	struct sparql_expr *e = parse_relational(p);
@@ -277,6 +286,7 @@ static struct sparql_expr *parse_and(struct parser *p)
 	return e;
 }
 
+/* The whole expression. Too deep a nesting fails. */
 struct sparql_expr *parse_expression(struct parser *p)
 {
 	if (!parse_enter(p))
@@ -288,12 +298,14 @@ struct sparql_expr *parse_expression(struct parser *p)
 	return e;
 }
 
+/* Whether one of FILTER, HAVING or ORDER BY can begin here. */
 bool parse_is_constraint(const struct parser *p)
 {
 	return parse_is_sign(p, "(") || parse_is_iri(p) || parse_is_word(p, "EXISTS") || parse_is_word(p, "NOT") ||
 	       find_word(p, true) >= 0 || find_word(p, false) >= 0;
 }
 
+/* Fails if none stands there. */
 struct sparql_expr *parse_constraint(struct parser *p)
 {
 	if (!parse_is_constraint(p))

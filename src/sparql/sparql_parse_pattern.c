@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+/* Lives as long as the query. a and b may be NULL. */
 static struct sparql_pattern *new_pattern(struct parser *p, enum sparql_pattern_kind kind, struct sparql_pattern *a,
                                           struct sparql_pattern *b)
 {
@@ -22,16 +23,19 @@ struct group {
 	struct sparql_expr *filter;
 };
 
+/* a may be NULL: then it is b. */
 static struct sparql_pattern *join(struct parser *p, struct sparql_pattern *a, struct sparql_pattern *b)
 {
 	return a ? new_pattern(p, PATTERN_JOIN, a, b) : b;
 }
 
+/* It has one solution, which binds nothing. */
 static struct sparql_pattern *empty_pattern(struct parser *p)
 {
 	return new_pattern(p, PATTERN_BASIC, NULL, NULL);
 }
 
+/* The triples so far become one pattern; blank nodes after it are of another scope. */
 static void end_basic(struct parser *p, struct group *g)
 {
 	static _Thread_local uint64_t scopes;
@@ -44,11 +48,13 @@ static void end_basic(struct parser *p, struct group *g)
 	p->scope = ++scopes;
 }
 
+/* Never NULL. */
 static struct sparql_pattern *so_far(struct parser *p, struct group *g)
 {
 	return g->so_far ? g->so_far : empty_pattern(p);
 }
 
+/* All filters of a group hold for all of it, wherever they stand. */
 static void add_filter(struct parser *p, struct group *g, struct sparql_expr *e)
 {
 	if (!g->filter) {
@@ -66,6 +72,7 @@ static void add_filter(struct parser *p, struct group *g, struct sparql_expr *e)
 
 /* ---- which variables ---- */
 
+/* Calls take for a variable; a term has no scope. */
 static void scope_slot(const struct sparql_slot *s, void (*take)(void *arg, uint32_t var), void *arg)
 {
 	if (s->is_var)
@@ -106,6 +113,7 @@ struct looking {
 	bool found;
 };
 
+/* A visitor of variables: whether l->var is among them. */
 static void look_for(void *arg, uint32_t var)
 {
 	struct looking *l = arg;
@@ -126,6 +134,7 @@ static struct sparql_pattern *parse_group_parts(struct parser *p, struct sparql_
 static struct sparql_values *parse_values(struct parser *p); /* behind VALUES */
 static struct sparql_query *parse_select(struct parser *p, bool inside);
 
+/* A filter in it may use what is bound outside: it goes with the join. */
 static void parse_optional(struct parser *p, struct group *g)
 {
 	struct sparql_expr *filter = NULL;
@@ -134,6 +143,7 @@ static void parse_optional(struct parser *p, struct group *g)
 	g->so_far->expr = filter;
 }
 
+/* "AS ?x": the variable's number. */
 static uint32_t parse_as(struct parser *p)
 {
 	parse_want_word(p, "AS");
@@ -158,6 +168,7 @@ static void parse_bind(struct parser *p, struct group *g)
 	g->so_far = b;
 }
 
+/* "GRAPH" was stepped over. g: an IRI or a variable. */
 static void parse_graph(struct parser *p, struct group *g)
 {
 	struct sparql_pattern *x = new_pattern(p, PATTERN_GRAPH, NULL, NULL);
@@ -166,6 +177,7 @@ static void parse_graph(struct parser *p, struct group *g)
 	g->so_far = join(p, g->so_far, x);
 }
 
+/* Is parsed, but never asked: what to do with it is decided when the query runs. */
 static void parse_service(struct parser *p, struct group *g)
 {
 	struct sparql_pattern *x = new_pattern(p, PATTERN_SERVICE, NULL, NULL);
@@ -175,6 +187,7 @@ static void parse_service(struct parser *p, struct group *g)
 	g->so_far = join(p, g->so_far, x);
 }
 
+/* One group, or several with UNION between. */
 static void parse_union(struct parser *p, struct group *g)
 {
 	struct sparql_pattern *x = parse_group(p);
@@ -248,6 +261,7 @@ static struct sparql_pattern *parse_group_parts(struct parser *p, struct sparql_
 	return so_far(p, &g);
 }
 
+/* "{...}" with its filters around it. */
 struct sparql_pattern *parse_group(struct parser *p)
 {
 	struct sparql_expr *filter = NULL;
@@ -261,6 +275,7 @@ struct sparql_pattern *parse_group(struct parser *p)
 
 /* ---- VALUES ---- */
 
+/* 0: UNDEF. */
 static rdf_id parse_value(struct parser *p)
 {
 	if (parse_take_word(p, "UNDEF"))
@@ -268,6 +283,7 @@ static rdf_id parse_value(struct parser *p)
 	return parse_is_literal(p) ? parse_literal(p) : parse_iri(p);
 }
 
+/* One variable without brackets, or several with them. */
 static struct sparql_values *parse_values(struct parser *p)
 {
 	VEC(uint32_t) vars = {0};
@@ -315,6 +331,7 @@ struct item_list {
 	VEC(struct sparql_item) v;
 };
 
+/* Without memory the parser fails. */
 static void add_item(struct parser *p, struct item_list *l, struct sparql_item item)
 {
 	struct sparql_item *slot = vec_add(&l->v);
@@ -359,6 +376,7 @@ static void parse_items(struct parser *p, struct sparql_query *q)
 	q->items = PARSE_KEEP(p, &l.v, &q->n_items);
 }
 
+/* What has no name gets a hidden variable. */
 static void parse_group_by(struct parser *p, struct sparql_query *q)
 {
 	struct item_list l = {0};
@@ -389,6 +407,7 @@ static void parse_group_by(struct parser *p, struct sparql_query *q)
 	p->aggregates_allowed = true;
 }
 
+/* "HAVING" was stepped over: one condition or more. */
 static void parse_having(struct parser *p, struct sparql_query *q)
 {
 	VEC(struct sparql_expr *) v = {0};
@@ -400,6 +419,7 @@ static void parse_having(struct parser *p, struct sparql_query *q)
 	q->having = PARSE_KEEP(p, &v, &q->n_having);
 }
 
+/* "ORDER BY" was stepped over: one or more. */
 static void parse_order_by(struct parser *p, struct sparql_query *q)
 {
 	VEC(struct sparql_order) v = {0};
@@ -427,6 +447,7 @@ static void parse_order_by(struct parser *p, struct sparql_query *q)
 	q->orders = PARSE_KEEP(p, &v, &q->n_orders);
 }
 
+/* At most 18 digits. */
 static uint64_t parse_whole(struct parser *p)
 {
 	uint64_t n = 0;
@@ -438,6 +459,7 @@ static uint64_t parse_whole(struct parser *p)
 	return n;
 }
 
+/* All that may stand behind WHERE. limit is UINT64_MAX without one. */
 static void parse_modifiers(struct parser *p, struct sparql_query *q)
 {
 	q->limit = UINT64_MAX;
@@ -498,6 +520,7 @@ struct star {
 	struct item_list l;
 };
 
+/* Notes a variable for SELECT *, once; hidden ones are passed over. */
 static void take_star(void *arg, uint32_t var)
 {
 	struct star *s = arg;
@@ -525,6 +548,7 @@ static void check_items(struct parser *p, struct sparql_query *q)
 	}
 }
 
+/* inside: a query within a pattern, which is parsed to its end; else the caller goes on. */
 static struct sparql_query *parse_select(struct parser *p, bool inside)
 {
 	struct sparql_query *q = parse_room(p, sizeof(*q)), *outer = p->query;
@@ -555,6 +579,7 @@ struct iri_list {
 	VEC(rdf_id) v;
 };
 
+/* FROM and FROM NAMED; the graphs go to q. */
 static void parse_dataset(struct parser *p, struct sparql_query *q)
 {
 	struct iri_list l[2] = {0};
@@ -569,6 +594,7 @@ static void parse_dataset(struct parser *p, struct sparql_query *q)
 	q->from_named = PARSE_KEEP(p, &l[1].v, &q->n_from_named);
 }
 
+/* FROM, WHERE and all behind it. q is what is being parsed meanwhile. */
 static void parse_where(struct parser *p, struct sparql_query *q)
 {
 	struct sparql_query *outer = p->query;
@@ -614,6 +640,7 @@ static struct sparql_query *parse_construct(struct parser *p)
 	return q;
 }
 
+/* Without WHERE only what it names. */
 static struct sparql_query *parse_describe(struct parser *p)
 {
 	struct sparql_query *q = parse_room(p, sizeof(*q));

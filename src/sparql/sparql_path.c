@@ -28,6 +28,7 @@ static bool set_add(struct evaluation *e, struct id_set *s, rdf_id id)
 	return true;
 }
 
+/* It may not be used afterwards. */
 static void set_release(struct id_set *s)
 {
 	vec_release(&s->list);
@@ -50,6 +51,7 @@ struct collecting {
 	bool subjects;
 };
 
+/* Collects one end of each pair. */
 static void collect(void *arg, rdf_id s, rdf_id o)
 {
 	struct collecting *c = arg;
@@ -71,6 +73,7 @@ static void closure(struct evaluation *e, const struct sparql_path *p, rdf_id g,
 	}
 }
 
+/* Emits the pairs of path* or path+ (zero: with no step). At least one end is given; 0: any. */
 static void emit_closure(struct evaluation *e, const struct sparql_path *p, rdf_id g, rdf_id s, rdf_id o, bool zero,
                          struct path_emit to)
 {
@@ -162,6 +165,7 @@ struct second_half {
 	struct path_emit to;
 };
 
+/* The end that was given stands in place of the one that was found. */
 static void emit_half(void *arg, rdf_id s, rdf_id o)
 {
 	const struct second_half *h = arg;
@@ -207,6 +211,7 @@ static void eval_negated(struct evaluation *e, const struct sparql_path *p, rdf_
 			to.emit(to.arg, q->o, q->s);
 }
 
+/* For a path that is taken backwards. */
 static void emit_turned(void *arg, rdf_id s, rdf_id o)
 {
 	const struct path_emit *to = arg;

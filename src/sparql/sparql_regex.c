@@ -39,6 +39,7 @@ static bool options_of(struct str flags, uint32_t *ret)
 	return true;
 }
 
+/* x was opened; NULLs in it are no error. */
 static void regex_close(struct regex *x)
 {
 	pcre2_match_data_free(x->found);

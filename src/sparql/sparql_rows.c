@@ -75,6 +75,7 @@ rdf_id *rows_add(struct evaluation *e, struct rows *r, const rdf_id *like)
 	return at;
 }
 
+/* r is empty then; its bytes count as free. */
 void rows_release(struct evaluation *e, struct rows *r)
 {
 	e->bytes -= r->cap * e->width * sizeof(rdf_id);
@@ -103,6 +104,7 @@ static bool rows_merge(const struct evaluation *e, const rdf_id *a, const rdf_id
 	return true;
 }
 
+/* ret: for each variable whether all rows bind it; false if there are no rows. */
 static void bound_in_all(const struct evaluation *e, const struct rows *r, bool *ret)
 {
 	for (size_t i = 0; i < e->n_vars; i++)
@@ -130,6 +132,7 @@ static size_t key_of_join(struct evaluation *e, const struct rows *a, const stru
 	return n;
 }
 
+/* Of those columns only. */
 static uint32_t hash_row(const rdf_id *row, const uint32_t *columns, size_t n)
 {
 	uint64_t h = n;
@@ -225,6 +228,7 @@ static bool is_taken_away(struct evaluation *e, const struct index *x, const rdf
 	return false;
 }
 
+/* Appends to out the rows of a that no row of b takes away. */
 void rows_minus(struct evaluation *e, const struct rows *a, const struct rows *b, struct rows *out)
 {
 	struct index x;
@@ -235,6 +239,7 @@ void rows_minus(struct evaluation *e, const struct rows *a, const struct rows *b
 	index_release(&x);
 }
 
+/* In these columns only. */
 static bool same_row(const rdf_id *a, const rdf_id *b, const uint32_t *columns, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

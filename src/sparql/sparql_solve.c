@@ -44,6 +44,7 @@ static void collect_values(struct evaluation *e, const struct sparql_expr *a, co
 	map_release(&seen);
 }
 
+/* 0 (an error) if one had an error or is no number; of no values the number 0. */
 static rdf_id sum_of(struct evaluation *e, const struct argument_values *a)
 {
 	rdf_id sum = sparql_integer(e->r, 0);
@@ -52,6 +53,7 @@ static rdf_id sum_of(struct evaluation *e, const struct argument_values *a)
 	return a->errors ? 0 : sum;
 }
 
+/* 0: there is none, or an error. */
 static rdf_id extreme_of(struct evaluation *e, const struct argument_values *a, bool most)
 {
 	rdf_id best = a->v.n ? a->v.v[0] : 0;
@@ -78,6 +80,7 @@ static rdf_id concat_of(struct evaluation *e, const struct sparql_expr *x, const
 	return id;
 }
 
+/* Of none it is 0 as a number. 0 (no term): an error. */
 static rdf_id mean_of(struct evaluation *e, const struct argument_values *a)
 {
 	if (!a->v.n)
@@ -146,6 +149,7 @@ struct group_sort {
 	const struct sparql_query *q;
 };
 
+/* By what they are grouped by, in the terms' numbers: as strcmp. */
 static int compare_keys(const struct group_sort *s, size_t a, size_t b)
 {
 	for (size_t i = 0; i < s->q->n_groups; i++) {
@@ -157,6 +161,7 @@ static int compare_keys(const struct group_sort *s, size_t a, size_t b)
 	return 0;
 }
 
+/* Order of qsort_r: groups next to each other, each in the order of the rows. */
 static int compare_members(const void *pa, const void *pb, void *arg)
 {
 	const size_t a = *(const size_t *)pa, b = *(const size_t *)pb;
@@ -164,6 +169,7 @@ static int compare_members(const void *pa, const void *pb, void *arg)
 	return c ? c : (a > b) - (a < b);
 }
 
+/* Adds the row of a group: what it was grouped by, and the aggregates. */
 static void add_group(struct evaluation *e, const struct sparql_query *q, const struct rows *in, struct group_run g,
                       rdf_id graph, struct rows *out)
 {
@@ -209,7 +215,7 @@ static void group_rows(struct evaluation *e, const struct sparql_query *q, rdf_i
 
 /* ---- modifiers ---- */
 
-/* In place. */
+/* In place. Keeps the rows for which all of HAVING holds. */
 static void keep_having(struct evaluation *e, const struct sparql_query *q, rdf_id g, struct rows *r)
 {
 	size_t kept = 0;
@@ -229,6 +235,7 @@ struct order_sort {
 	const rdf_id *keys;
 };
 
+/* Order of qsort_r: as ORDER BY says; equal ones keep their order. */
 static int compare_order(const void *pa, const void *pb, void *arg)
 {
 	const struct order_sort *s = arg;
@@ -265,6 +272,7 @@ static void order_rows(struct evaluation *e, const struct sparql_query *q, rdf_i
 	*r = out;
 }
 
+/* Sets the computed variables of each row; an error leaves one unbound. */
 static void extend_items(struct evaluation *e, const struct sparql_query *q, rdf_id g, struct rows *r)
 {
 	for (size_t i = 0; i < r->n && !e->rc; i++) {
@@ -298,6 +306,7 @@ static void project(struct evaluation *e, const struct sparql_query *q, struct r
 	free(columns);
 }
 
+/* Keeps only the rows of OFFSET and LIMIT. */
 static void slice(struct evaluation *e, const struct sparql_query *q, struct rows *r)
 {
 	const size_t from = q->offset < r->n ? (size_t)q->offset : r->n;
@@ -336,6 +345,7 @@ struct quad_list {
 	VEC(struct rdf_quad) v;
 };
 
+/* Without memory the evaluation fails. */
 static void add_quad(struct evaluation *e, struct quad_list *l, struct rdf_quad q)
 {
 	struct rdf_quad *slot = vec_add(&l->v);
@@ -397,6 +407,7 @@ struct describing {
 	struct quad_list *out;
 };
 
+/* Describes what the variable has in all rows; literals are passed over. */
 static void describe_var(void *arg, uint32_t var)
 {
 	struct describing *d = arg;
@@ -407,6 +418,7 @@ static void describe_var(void *arg, uint32_t var)
 	}
 }
 
+/* Each term once. */
 static void describe(struct evaluation *e, const struct sparql_query *q, const struct rows *r, struct quad_list *out)
 {
 	struct describing d = {.e = e, .r = r, .out = out};
@@ -420,6 +432,7 @@ static void describe(struct evaluation *e, const struct sparql_query *q, const s
 	map_release(&d.seen);
 }
 
+/* In the order of their bytes: only for finding equal ones. */
 static int compare_result(const void *a, const void *b)
 {
 	return memcmp(a, b, sizeof(struct rdf_quad));
@@ -463,6 +476,7 @@ static void keep_rows(struct evaluation *e, const struct sparql_query *q, const 
 /* Optional parts whose rows are numbered get a column each. */
 static void number_optionals(struct sparql_pattern *p, size_t *width);
 
+/* Also in patterns within it. NULL: nothing. */
 static void number_in_expr(struct sparql_expr *x, size_t *width)
 {
 	if (!x)
@@ -472,6 +486,7 @@ static void number_in_expr(struct sparql_expr *x, size_t *width)
 		number_in_expr(x->args[i], width);
 }
 
+/* Also in the query's expressions. Numbers its OPTIONALs; raises *width. */
 static void number_in_query(struct sparql_query *q, size_t *width)
 {
 	number_optionals(q->where, width);
@@ -487,6 +502,7 @@ static void number_in_query(struct sparql_query *q, size_t *width)
 		number_in_expr(q->aggregates[i], width);
 }
 
+/* Gives each OPTIONAL a column of its own behind the variables, in which its rows are marked. */
 static void number_optionals(struct sparql_pattern *p, size_t *width)
 {
 	for (; p; p = p->a) {
@@ -499,6 +515,7 @@ static void number_optionals(struct sparql_pattern *p, size_t *width)
 	}
 }
 
+/* Answers by the form of the query: rows, yes or no, or triples. Errors are in e->rc. */
 static void run_form(struct evaluation *e, struct sparql_query *q, struct sparql_result *ret)
 {
 	struct rows r = {0};
@@ -585,6 +602,7 @@ int sparql_run(struct rdf *r, struct sparql *q, const struct sparql_bounds *b, s
 	return e.rc;
 }
 
+/* It may be released twice. */
 void sparql_result_release(struct sparql_result *r)
 {
 	free(r->terms);

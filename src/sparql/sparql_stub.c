@@ -12,6 +12,7 @@ bool sparql_is_there(void)
 	return false;
 }
 
+/* -ENOSYS with a sentence. */
 static int refuse(struct err *err)
 {
 	return err_set(err, ENOSYS, "stemma was built without serd and PCRE2, which SPARQL needs");
@@ -23,6 +24,7 @@ int rdf_init(struct rdf *r)
 	return 0;
 }
 
+/* There is nothing to release. */
 void rdf_release(struct rdf *r)
 {
 	(void)r;
@@ -34,6 +36,7 @@ int rdf_ready(struct rdf *r)
 	return 0;
 }
 
+/* There is nothing without serd: always 0. */
 rdf_id rdf_iri(struct rdf *r, struct str iri)
 {
 	(void)r, (void)iri;
@@ -60,6 +63,7 @@ int sparql_parse(struct rdf *r, struct str text, const char *base, const char *c
 	return refuse(err);
 }
 
+/* There is nothing to release. */
 void sparql_release(struct sparql *q)
 {
 	(void)q;
@@ -73,6 +77,7 @@ int sparql_run(struct rdf *r, struct sparql *q, const struct sparql_bounds *b, s
 	return refuse(err);
 }
 
+/* There is nothing to release. */
 void sparql_result_release(struct sparql_result *r)
 {
 	(void)r;

@@ -12,6 +12,7 @@ enum { SCALE_MAX = 18 };
 
 /* ---- lexical forms ---- */
 
+/* XML's blanks at both ends. Points into s. */
 static struct str trim(struct str s)
 {
 	while (s.n && strchr(" \t\n\r", s.p[0]))
@@ -214,6 +215,7 @@ static struct sparql_value typed_value(const struct rdf *r, const struct rdf_ter
 	return v;
 }
 
+/* KIND_ERROR for a typed literal whose text is no such value. */
 struct sparql_value sparql_value_of(const struct rdf *r, rdf_id id)
 {
 	const struct rdf_term *t = rdf_term(r, id);
@@ -233,6 +235,7 @@ struct sparql_value sparql_value_of(const struct rdf *r, rdf_id id)
 
 /* ---- comparing ---- */
 
+/* Of a decimal or integer: m divided by ten scale times. v must be a number. */
 static double as_double(const struct sparql_value *v)
 {
 	if (v->kind == KIND_DOUBLE || v->kind == KIND_FLOAT)
@@ -583,6 +586,7 @@ static rdf_id cast_to_number(struct rdf *r, rdf_id type, const struct sparql_val
 	return sparql_number(r, &x);
 }
 
+/* 0: the text is no value of the type. */
 static rdf_id cast_text(struct rdf *r, rdf_id type, struct str text)
 {
 	const rdf_id id = rdf_literal(r, trim(text), type, str_n("", 0));
@@ -625,6 +629,7 @@ static rdf_id cast_to_string(struct rdf *r, const struct rdf_term *t, const stru
 	return t->kind == RDF_IRI || t->kind == RDF_LITERAL ? rdf_literal(r, t->text, 0, str_n("", 0)) : 0;
 }
 
+/* 0: it has no truth value. */
 static rdf_id cast_to_boolean(struct rdf *r, rdf_id id, const struct sparql_value *v)
 {
 	if (v->kind != KIND_BOOLEAN && !sparql_is_number(v))

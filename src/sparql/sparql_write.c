@@ -29,6 +29,7 @@ static size_t unsafe_at(struct str s, size_t i, uint32_t *ret)
 	return n && unsafe_char(*ret) && *ret != '\n' && *ret != '\r' && *ret != '\t' ? n : 0;
 }
 
+/* In quotes; what a document may not hold is escaped. */
 static void put_json(struct buf *b, struct str s)
 {
 	uint32_t u;
@@ -48,6 +49,7 @@ static void put_json(struct buf *b, struct str s)
 	buf_char(b, '"');
 }
 
+/* What XML cannot hold at all becomes the replacement character. */
 static void put_xml(struct buf *b, struct str s)
 {
 	uint32_t u;
@@ -101,11 +103,13 @@ static void put_term(struct buf *b, const struct rdf *r, rdf_id id)
 	}
 }
 
+/* The name of column k of the result. */
 static struct str var_name(const struct writing *w, size_t k)
 {
 	return w->q->vars.v[w->x->vars[k]];
 }
 
+/* 0: not bound. */
 static rdf_id cell(const struct writing *w, size_t row, size_t k)
 {
 	return w->x->terms[row * w->x->n_vars + k];
@@ -113,6 +117,7 @@ static rdf_id cell(const struct writing *w, size_t row, size_t k)
 
 /* ---- JSON ---- */
 
+/* A term as SPARQL's results in JSON have it. */
 static void json_term(const struct writing *w, rdf_id id)
 {
 	const struct rdf_term *t = rdf_term(w->r, id);
@@ -130,6 +135,7 @@ static void json_term(const struct writing *w, rdf_id id)
 	buf_char(w->out, '}');
 }
 
+/* Rows leave out what is not bound. */
 static void write_json(const struct writing *w)
 {
 	put(w->out, "{\"head\":{");
@@ -162,6 +168,7 @@ static void write_json(const struct writing *w)
 
 /* ---- XML ---- */
 
+/* A term as SPARQL's results in XML have it. */
 static void xml_term(const struct writing *w, rdf_id id)
 {
 	const struct rdf_term *t = rdf_term(w->r, id);
@@ -182,6 +189,7 @@ static void xml_term(const struct writing *w, rdf_id id)
 	buf_printf(w->out, "</%s>", names[t->kind]);
 }
 
+/* Rows leave out what is not bound. */
 static void write_xml(const struct writing *w)
 {
 	put(w->out, "<?xml version=\"1.0\"?>\n<sparql xmlns=\"http://www.w3.org/2005/sparql-results#\">\n <head>");
@@ -238,6 +246,7 @@ static void csv_field(struct buf *b, struct str s)
 		buf_char(b, '"');
 }
 
+/* Only the text: CSV has no types. */
 static void csv_term(const struct writing *w, rdf_id id)
 {
 	const struct rdf_term *t = rdf_term(w->r, id);
@@ -246,6 +255,7 @@ static void csv_term(const struct writing *w, rdf_id id)
 	csv_field(w->out, t->text);
 }
 
+/* TSV writes terms as Turtle has them; what is not bound is empty. */
 static void write_separated(const struct writing *w, bool tabs)
 {
 	for (size_t k = 0; k < w->x->n_vars; k++) {
@@ -266,6 +276,7 @@ static void write_separated(const struct writing *w, bool tabs)
 	}
 }
 
+/* As N-Triples has them. */
 static void write_triples(const struct writing *w)
 {
 	for (size_t i = 0; i < w->x->n_quads; i++) {
