@@ -15,6 +15,7 @@ struct reading {
 
 /* ---- what tokens are ---- */
 
+/* A text in quotes is never one. Behind the end: false. */
 static bool token_is(const struct reading *r, size_t i, const char *what)
 {
 	const struct token *t = i < r->s->n ? &r->s->v[i] : NULL;
@@ -196,6 +197,7 @@ static unsigned nots_before(const struct reading *r, size_t *i)
 	return n;
 }
 
+/* NONE before the first. */
 static size_t index_before(size_t i)
 {
 	return i ? i - 1 : NONE;

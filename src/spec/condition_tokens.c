@@ -12,6 +12,7 @@ struct lexer {
 	uint32_t joined_line, joined_column; /* of the first \ of those that stand directly before p; line 0: none does */
 };
 
+/* Bytes that are not ASCII, too. */
 static bool is_identifier_char(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||
@@ -23,6 +24,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
+/* Counts lines. There must be a character. */
 static void next_char(struct lexer *l)
 {
 	if (*l->p++ == '\n') {
@@ -31,6 +33,7 @@ static void next_char(struct lexer *l)
 	}
 }
 
+/* NUL behind the end. */
 static char peek_char(const struct lexer *l, size_t k)
 {
 	return (size_t)(l->end - l->p) > k ? l->p[k] : '\0';
@@ -127,6 +130,7 @@ static void skip_line(struct lexer *l)
 	}
 }
 
+/* A NUL, too. */
 static bool is_space(char c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r') || c == '\0';
@@ -262,6 +266,7 @@ struct condition_source *condition_source(struct str text)
 	}
 }
 
+/* NULL is no error. */
 void condition_source_free(struct condition_source *s)
 {
 	if (s)

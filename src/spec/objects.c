@@ -36,6 +36,7 @@ int objects_map(const char *path, struct err *err, struct objects_bytes *ret)
 	return 0;
 }
 
+/* It is empty then. Nothing if it is not mapped. */
 void objects_unmap(struct objects_bytes *b)
 {
 	if (b->p)
@@ -49,11 +50,13 @@ bool objects_is_elf(struct str f)
 	       f.p[EI_DATA] == ELFDATA2LSB;
 }
 
+/* By its first bytes, a thin one too. */
 bool objects_is_archive(struct str f)
 {
 	return f.n >= 8 && (memcmp(f.p, "!<arch>\n", 8) == 0 || memcmp(f.p, "!<thin>\n", 8) == 0);
 }
 
+/* By its first bytes, with or without a wrapper. */
 bool objects_is_bitcode(struct str f)
 {
 	return f.n >= 4 && (memcmp(f.p, "BC\xc0\xde", 4) == 0 || memcmp(f.p, "\xde\xc0\x17\x0b", 4) == 0);
@@ -67,6 +70,7 @@ struct bits {
 	size_t at;
 };
 
+/* n bits, the lowest first; behind the end zeros. n: 64 at most. */
 static uint64_t read_bits(struct bits *b, unsigned n)
 {
 	uint64_t v = 0;
@@ -76,6 +80,7 @@ static uint64_t read_bits(struct bits *b, unsigned n)
 	return v;
 }
 
+/* LLVM's numbers of varying length, in pieces of n bits. */
 static uint64_t take_varying(struct bits *b, unsigned n)
 {
 	uint64_t v = 0;
@@ -161,6 +166,7 @@ bool objects_bitcode_producer(struct str f, char *ret, size_t size)
 	return true;
 }
 
+/* f must have that many bytes; they need not be aligned. */
 static Elf64_Ehdr read_elf_header(struct str f)
 {
 	Elf64_Ehdr h;

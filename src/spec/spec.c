@@ -24,6 +24,7 @@ const struct spec_edge *spec_outcome(const struct spec *s, const struct spec_nod
 	return NULL;
 }
 
+/* NULL is no error. */
 void spec_free(struct spec *s)
 {
 	if (!s)
@@ -102,6 +103,7 @@ static void encode_string(struct strings *t, struct buf *out, const char *s)
 	buf_varint(out, at);
 }
 
+/* Texts by their numbers, targets by their distances; a file by its number plus 1, 0 for none. */
 static void encode_node(const struct spec *s, const struct spec_node *n, struct strings *t, struct buf *b)
 {
 	buf_varint(b, n->kind);
@@ -126,23 +128,27 @@ static void encode_node(const struct spec *s, const struct spec_node *n, struct 
 	}
 }
 
+/* 4 bytes, which need not be aligned. */
 static void store_le32(unsigned char *p, uint32_t v)
 {
 	for (int i = 0; i < 4; i++)
 		p[i] = (unsigned char)(v >> (8 * i));
 }
 
+/* 8 bytes, which need not be aligned. */
 static void store_le64(unsigned char *p, uint64_t v)
 {
 	store_le32(p, (uint32_t)v);
 	store_le32(p + 4, (uint32_t)(v >> 32));
 }
 
+/* 4 bytes, which need not be aligned. */
 static uint32_t load_le32(const unsigned char *p)
 {
 	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
+/* 8 bytes, which need not be aligned. */
 static uint64_t load_le64(const unsigned char *p)
 {
 	return load_le32(p) | (uint64_t)load_le32(p + 4) << 32;
@@ -211,6 +217,7 @@ struct reader {
 	bool bad, no_memory;
 };
 
+/* 0 and r->bad at the end of the bytes. */
 static uint64_t decode_number(struct reader *r)
 {
 	uint64_t v = 0;
@@ -219,6 +226,7 @@ static uint64_t decode_number(struct reader *r)
 	return r->bad ? 0 : v;
 }
 
+/* 0 and r->bad for a larger one. */
 static uint32_t decode_number_below(struct reader *r, uint64_t limit)
 {
 	uint64_t v = decode_number(r);
@@ -244,11 +252,13 @@ static void *decode_array(struct reader *r, size_t size, uint32_t *ret_n)
 	return p;
 }
 
+/* Points into the specification; "" if it is bad. */
 static const char *decode_string(struct reader *r)
 {
 	return r->strings + decode_number_below(r, r->n_strings);
 }
 
+/* SPEC_NONE: none. */
 static uint32_t decode_file(struct reader *r, const struct spec *s)
 {
 	uint32_t v = decode_number_below(r, (uint64_t)s->n_files + 1);
@@ -365,6 +375,7 @@ static void read_node(struct reader *r, struct spec *s, struct spec_node *node, 
 		r->bad = true;
 }
 
+/* Stops at the first bad one: r->bad. */
 static void read_nodes(struct reader *r, struct spec *s)
 {
 	size_t targets_cap = 0, edges_cap = 0;

@@ -44,6 +44,7 @@ static bool make_join_room(struct spec *s)
 	return s->files && s->functions && s->nodes && s->edges && s->targets && s->gaps && s->unexamined;
 }
 
+/* SPEC_NONE stays. */
 static uint32_t shift_file(uint32_t file, uint32_t by)
 {
 	return file == SPEC_NONE ? SPEC_NONE : file + by;
@@ -88,6 +89,7 @@ static void join_part(const struct spec *p, struct join_place *at, struct spec *
 	at->unexamined += p->n_unexamined;
 }
 
+/* Sums each figure. */
 static void add_stats(const struct spec_stats *from, struct spec_stats *to)
 {
 	uint64_t a[sizeof(*to) / sizeof(uint64_t)], b[sizeof(*to) / sizeof(uint64_t)];

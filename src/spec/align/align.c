@@ -8,6 +8,7 @@
 
 #define DIVERGENCES_KEPT 10000
 
+/* r is empty then. */
 void align_result_release(struct align_result *r)
 {
 	free(r->v);
@@ -83,6 +84,7 @@ int align_emit_match(struct align_writer *w, size_t a, size_t b, size_t n)
 	return r;
 }
 
+/* 0, -ENOMEM. */
 int align_emit_end(struct align_writer *w)
 {
 	align_emit_unmatched(w, w->side[0].n, w->side[1].n);
@@ -112,6 +114,7 @@ struct within {
 
 static int align_lists(struct aligner *x, const struct within *in, const struct region_items lists[2]);
 
+/* Whether the list's item i is the stretch's own first step; of a spine never. */
 static bool is_first(const struct within *in, const struct region_items *l, int side, size_t i)
 {
 	return i == 0 && !in->spine && l->v[i].start == in->start[side];
@@ -181,7 +184,7 @@ static int align_inside(struct aligner *x, const struct within *in, const struct
 	return r;
 }
 
-/* Items that are equal by hash, and so in length. */
+/* Items that are equal by hash, and so in length. What align_emit_match gives. */
 static int emit_equal_items(struct aligner *x, const struct region_items lists[2], size_t a, size_t b)
 {
 	size_t n = region_items_end(&lists[0], a) - lists[0].v[a].start;
@@ -203,6 +206,7 @@ static struct loop_state loop_enter(struct aligner *x, uint32_t function, uint32
 	x->w.iterations[1] = b;
 	return was;
 }
+/* As it was before. */
 static void loop_back(struct aligner *x, struct loop_state was)
 {
 	loop_enter(x, was.function, was.loop, was.iterations[0], was.iterations[1]);
@@ -474,6 +478,7 @@ static void loop_at_fork(struct aligner *x, const struct region_stack *at_fork, 
 	}
 }
 
+/* 0; -ENOMEM; -E2BIG. ret->max may be set before; pairs may be NULL. */
 int align_sides(const struct reading *reading, const struct align_side side[2], const struct align_pairs *pairs,
                 struct align_result *ret)
 {

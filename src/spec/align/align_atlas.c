@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* m is empty then; the specifications stay. */
 void atlas_release(struct atlas *m)
 {
 	free(m->parts[0]);
@@ -111,6 +112,7 @@ struct named {
 	uint32_t function;
 };
 
+/* Order of qsort: by name, file, and number. */
 static int compare_named_by_name(const void *x, const void *y)
 {
 	const struct named *a = x, *b = y;
@@ -120,6 +122,7 @@ static int compare_named_by_name(const void *x, const void *y)
 	return c ? c : a->function < b->function ? -1 : a->function > b->function;
 }
 
+/* Points into path. */
 static const char *name_after_slash(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -239,6 +242,7 @@ const struct spec_function *atlas_function(const struct atlas *m, int side, uint
 	return s && function < s->n_functions ? &s->functions[function] : NULL;
 }
 
+/* NULL: that side's specification has it not. */
 const struct spec_node *atlas_node(const struct atlas *m, int side, uint32_t function, uint32_t node)
 {
 	const struct spec *s = m->built_otherwise ? m->spec[side] : m->spec[0] ? m->spec[0] : m->spec[1];

@@ -26,6 +26,7 @@ struct maker {
 	size_t cap_call[2];
 };
 
+/* s is empty then. */
 void called_steps_release(struct called_steps *s)
 {
 	spec_free(s->spec);
@@ -37,12 +38,13 @@ void called_steps_release(struct called_steps *s)
 	*s = (struct called_steps){0};
 }
 
+/* *ret: the same number for the same text. 0, -ENOMEM. */
 static int intern_text(struct vocabulary *w, const char *text, uint32_t *ret)
 {
 	return vocabulary_number(w, text, strlen(text), ret);
 }
 
-/* The function of a name in a program or library. */
+/* The function of a name in a program or library. 0, -ENOMEM. */
 static int function_of(struct maker *m, const char *name, const char *module, uint32_t *ret)
 {
 	struct buf key = {0};

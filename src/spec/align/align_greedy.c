@@ -12,6 +12,7 @@ struct place {
 	size_t at;
 };
 
+/* Order of qsort: by label, then by place. */
 static int compare_places_by_label(const void *x, const void *y)
 {
 	const struct place *a = x, *b = y;

@@ -410,6 +410,7 @@ int flow_layout_make(uint32_t n, const bool *seen, uint32_t entry, const struct 
 	return r < 0 ? r : 0;
 }
 
+/* s is empty then. */
 void flow_layout_release(struct flow_layout *s)
 {
 	free(s->join);

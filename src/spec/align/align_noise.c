@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+/* Of a function and a node in it. */
 static uint64_t noise_key(uint32_t function, uint32_t node)
 {
 	return (uint64_t)function << 32 | node;
@@ -21,6 +22,7 @@ unsigned align_noise_at(const struct align_noise *n, uint32_t function, uint32_t
 	return v == VEC_NONE ? 0 : v;
 }
 
+/* It may be used again. */
 void align_noise_release(struct align_noise *n)
 {
 	map_release(&n->at);
@@ -37,6 +39,8 @@ static bool leaves_loop(const struct noise_place *at, uint32_t loop)
 	return false;
 }
 
+/* Begins to pass over what a noisy decision leads to, up to where its ways meet again. Without a layout nothing is
+ * known of that. */
 static void begin_skip(struct noise_skip *k, const struct noise_place *at, uint32_t node)
 {
 	const struct flow_layout *l = at->layout && node < at->layout->n ? at->layout : NULL;
@@ -60,6 +64,7 @@ static bool is_over(const struct noise_skip *k, uint32_t node)
 	return !layout_in_loop(k->layout, node, k->loop) || (!k->exits && node == k->layout->loops[k->loop].head);
 }
 
+/* Whether the step is to be left out. Takes the outcome from steps that stay. */
 bool noise_skips(struct noise_skip *k, const struct align_noise *n, const struct noise_place *at, struct symbol *step)
 {
 	if (k->depth) {

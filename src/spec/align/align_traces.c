@@ -26,6 +26,7 @@ struct walker {
 	struct trace_event e; /* of the step that was given last */
 };
 
+/* w is empty then. */
 static void walker_release(struct walker *w)
 {
 	free(w->stack);
@@ -33,6 +34,7 @@ static void walker_release(struct walker *w)
 	*w = (struct walker){0};
 }
 
+/* -EBADMSG with a sentence. */
 static int report_misfit(struct err *err, const char *what)
 {
 	err_set(err, 0, "%s", what);
@@ -179,6 +181,7 @@ static int walker_next(struct walker *w, struct err *err, struct symbol *ret)
 	return r;
 }
 
+/* m must outlive it. 0, -errno with a sentence. */
 static int walker_open(const char *path, const struct atlas *m, int side, struct err *err, struct walker *ret)
 {
 	*ret = (struct walker){.m = m, .side = side};
@@ -260,12 +263,14 @@ struct question {
 	struct difference *stack; /* and who called, of this side */
 };
 
+/* Order of qsort: by step. */
 static int by_step(const void *x, const void *y)
 {
 	const struct question *a = x, *b = y;
 	return a->step < b->step ? -1 : a->step > b->step;
 }
 
+/* The function is that of the step, or the one on top of the stack; SPEC_NONE without. */
 static void fill_spot(const struct symbol *s, const struct call_site *stack, size_t depth, struct spot *ret)
 {
 	ret->kind = s->kind;
@@ -347,6 +352,7 @@ static int resolve_differences(const struct symbols *symbols, struct compared *c
 	return r;
 }
 
+/* Only decisions have any. */
 static void take_operands(const struct trace_event *e, struct spot *ret)
 {
 	if (e->kind != TRACE_DECIDE)
@@ -413,6 +419,7 @@ static int add_data_site(struct compared *c, const struct symbol *s)
 	return 0;
 }
 
+/* The first place where the same decision was made of other values. */
 static void set_datum(struct compared *c, size_t step, const struct symbol s[2], const struct walker w[2])
 {
 	c->data = true;
@@ -428,7 +435,7 @@ static void set_datum(struct compared *c, size_t step, const struct symbol s[2],
 }
 
 /* The first decision of the common prefix that was taken alike on other data, or what was computed on other data
- * without a system call; with all: each place at which that is so, too. */
+ * without a system call; with all: each place at which that is so, too. 0, -errno with a sentence. */
 static int compare_decision_data(const struct atlas *m, const char *const path[2], struct compared *c, size_t prefix,
                                  bool all, struct err *err)
 {
@@ -486,7 +493,7 @@ static bool trace_message_same(const struct trace_message *a, const struct trace
 	       !(flags & TRACE_MESSAGE_CANCELLED) && (!(a->flags & b->flags & TRACE_MESSAGE_BYTES) || a->bytes == b->bytes);
 }
 
-/* Where the call was that came to a side's message. */
+/* Where the call was that came to a side's message. 0, -ENOMEM. */
 static int place_message(const struct symbols *symbols, const struct steps *steps, int side, size_t behind,
                          struct reported_message *ret)
 {
@@ -507,7 +514,7 @@ static int is_message_noise(const struct atlas *m, const struct symbols *symbols
 	return r < 0 || !m->noise ? r : (align_noise_at(m->noise, at.at.function, at.at.node) & NOISE_MESSAGE) != 0;
 }
 
-/* The first message that differs, of those behind the steps that both have in common. */
+/* The first message that differs, of those behind the steps that both have in common. 0, -errno with a sentence. */
 static int compare_messages(const struct atlas *m, const char *const path[2], const struct symbols *symbols,
                             struct compared *c, size_t prefix, struct err *err)
 {
@@ -566,6 +573,7 @@ out:
 	return r < 0 ? r : 0;
 }
 
+/* c is empty then. */
 void compared_release(struct compared *c)
 {
 	thread_steps_release(&c->thread[0]);
@@ -576,6 +584,7 @@ void compared_release(struct compared *c)
 	*c = (struct compared){0};
 }
 
+/* Whether something of the thread is missing. ended: that it was cut off is as it ended. */
 static bool is_partial(const struct thread_steps *t, bool ended)
 {
 	return t->damaged || t->gaps || (t->info.end == TRACE_CUT && !ended) || t->info.end == TRACE_STOPPED;

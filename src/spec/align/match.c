@@ -17,6 +17,7 @@ struct match {
 	bool exact;
 };
 
+/* i, k: places among the elements that are left. */
 static bool elements_equal(const struct match *m, int64_t i, int64_t k)
 {
 	return m->a[m->pa[i]] == m->b[m->pb[k]];
@@ -85,6 +86,7 @@ static bool middle_run(struct match *m, struct box x, struct box *ret)
 	return false;
 }
 
+/* i, k: places among the elements that are left. */
 static void match_pair(struct match *m, int64_t i, int64_t k)
 {
 	m->out[m->pa[i]] = m->pb[k];
@@ -98,6 +100,7 @@ struct once {
 	bool b;
 };
 
+/* Order of qsort: equal elements next to each other, the first side's first. */
 static int by_hash(const void *x, const void *y)
 {
 	const struct once *a = x, *b = y;
@@ -106,6 +109,7 @@ static int by_hash(const void *x, const void *y)
 	return a->b != b->b ? a->b - b->b : a->place < b->place ? -1 : a->place > b->place;
 }
 
+/* Order of qsort: by the first of two numbers. */
 static int by_place(const void *x, const void *y)
 {
 	const uint32_t *a = x, *b = y;
@@ -330,6 +334,7 @@ static enum heavy_step heavier(uint64_t without_a, uint64_t without_b, uint64_t 
 	return a < b ? HEAVY_A : HEAVY_B;
 }
 
+/* 0; -ENOMEM; -E2BIG: the rows are too long for it. */
 int match_heaviest(const uint64_t *a, const uint32_t *weight, size_t na, const uint64_t *b, size_t nb,
                    uint32_t *ret_match)
 {

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* The order of the values counts. */
 static uint64_t mix_item_hash(uint64_t h, uint64_t v)
 {
 	h = (h << 23 | h >> 41) ^ v;
@@ -12,6 +13,7 @@ static uint64_t mix_item_hash(uint64_t h, uint64_t v)
 	return h ^ h >> 35;
 }
 
+/* items: how many went into h. */
 static uint64_t finish_region_hash(uint64_t h, uint64_t items)
 {
 	h = (h ^ h >> 30 ^ items) * 0xbf58476d1ce4e5b9u;
@@ -19,6 +21,7 @@ static uint64_t finish_region_hash(uint64_t h, uint64_t items)
 	return h ^ h >> 31;
 }
 
+/* The control flow around the step; NULL where it is not known or does not count. */
 static const struct flow_layout *find_layout(const struct reading *r, const struct symbol *s)
 {
 	return !r->flat && s->kind == STEP_AT && s->of < r->n_layouts && r->layouts[s->of] && s->node < r->layouts[s->of]->n
@@ -58,6 +61,7 @@ uint64_t region_label(const struct reading *r, uint32_t symbol, enum region_kind
 	return s->kind == STEP_AT ? h : mix_item_hash(h, s->kind == STEP_MARK ? s->value : 0);
 }
 
+/* The region is copied. 0, -ENOMEM. */
 int region_push(struct region_stack *s, const struct region *region)
 {
 	if (!vec_has_room(s->v, s->n, s->cap))
@@ -66,12 +70,14 @@ int region_push(struct region_stack *s, const struct region *region)
 	return 0;
 }
 
+/* s is empty then. */
 void region_stack_release(struct region_stack *s)
 {
 	free(s->v);
 	*s = (struct region_stack){0};
 }
 
+/* l is empty then. */
 void region_items_release(struct region_items *l)
 {
 	free(l->v);
@@ -94,7 +100,7 @@ struct reader {
 	size_t live; /* so many of the regions that were open at the beginning still are */
 };
 
-/* An item of the innermost region is complete. */
+/* An item of the innermost region is complete. 0, -ENOMEM. */
 static int complete_item(struct reader *x, uint64_t hash, size_t start)
 {
 	struct region_stack *s = x->s;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* Equal symbols have the same (symbol_same). */
 static uint64_t symbol_hash(const struct symbol *s)
 {
 	uint64_t h = (s->kind + 1) * 0x9e3779b97f4a7c15u;
@@ -12,6 +13,7 @@ static uint64_t symbol_hash(const struct symbol *s)
 	return h ^ h >> 31;
 }
 
+/* What it chooses by does not count. */
 static bool symbol_same(const struct symbol *a, const struct symbol *b)
 {
 	return a->kind == b->kind && a->of == b->of && a->node == b->node && a->value == b->value;
@@ -62,6 +64,7 @@ int symbols_number(struct symbols *t, const struct symbol *s, uint32_t *ret)
 	return 0;
 }
 
+/* t is empty then. */
 void symbols_release(struct symbols *t)
 {
 	free(t->v);
@@ -85,6 +88,7 @@ int steps_add(struct steps *s, uint32_t symbol)
 	return 0;
 }
 
+/* s is empty then. */
 void steps_release(struct steps *s)
 {
 	free(s->v);

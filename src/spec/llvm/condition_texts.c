@@ -22,6 +22,7 @@ struct condition_texts {
 	VEC(struct timespec) made; /* when the bitcode was written */
 };
 
+/* Ends the program without memory. */
 struct condition_texts *condition_texts_new(void)
 {
 	return llvm_need(calloc(1, sizeof(struct condition_texts)));
@@ -81,6 +82,7 @@ static bool is_later(struct timespec a, struct timespec b)
 	return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
 }
 
+/* The source of a place; NULL if it is not there, or was changed after the program was made. */
 static const struct source *source_at(struct condition_texts *w, LLVMValueRef function, LLVMMetadataRef at)
 {
 	LLVMMetadataRef sub = LLVMGetSubprogram(function), file = LLVMDIScopeGetFile(LLVMDILocationGetScope(at));
@@ -91,6 +93,7 @@ static const struct source *source_at(struct condition_texts *w, LLVMValueRef fu
 	return s->tokens && !is_later(s->changed, w->made.v[made]) ? s : NULL;
 }
 
+/* clang's names of the arms of ?: begin so. */
 static bool is_arm(LLVMBasicBlockRef bb)
 {
 	return strncmp(LLVMGetBasicBlockName(bb), "cond.", 5) == 0;

@@ -139,6 +139,7 @@ static const char *outcome_label(LLVMValueRef term, uint32_t outcome, LLVMBasicB
 	return keep_text(&b);
 }
 
+/* One edge for each way that leads to a node. A way that ends without one is left out. */
 static void emit_edges(struct emit *e, const struct point *x, struct spec_node *n)
 {
 	LLVMBasicBlockRef *successors = NULL;
@@ -172,6 +173,7 @@ static void append_program_gap(struct program *p, const char *what, const char *
 	*(const char **)llvm_need(vec_add(&p->gaps)) = keep_text(&b);
 }
 
+/* Emits the node with its targets in ascending order, and its edges. */
 static void emit_point(struct emit *e, const struct point *x)
 {
 	struct spec_node n = {.kind = x->kind, .flags = x->flags, .name = x->name, .condition = "", .words = ""};
@@ -450,6 +452,7 @@ static void check_sizes(struct emit *e, struct function *f)
 		append_program_gap(e->p, "cannot be traced, as it must end in another's call:", f->name);
 }
 
+/* Its memory is the program's: it is never freed. */
 void program_spec(struct program *p, const char *producer, uint64_t modules, struct condition_texts *words,
                   struct spec *s)
 {

@@ -29,6 +29,7 @@ struct insert {
 	bool careful; /* so many points that each looks at the limit */
 };
 
+/* Calls a function of the runtime with the local state before the arguments. */
 static void build_inlined_call(struct insert *x, enum inlined what, LLVMValueRef *args, unsigned n)
 {
 	LLVMValueRef all[4] = {x->local};
@@ -106,6 +107,7 @@ static LLVMBasicBlockRef split_edge(struct insert *x, LLVMValueRef term, LLVMBas
 
 /* ---- decisions ---- */
 
+/* 1 or 0 as 64 bits: an address itself differs from run to run. */
 static LLVMValueRef not_null(struct insert *x, LLVMValueRef v)
 {
 	return LLVMBuildZExt(x->b, LLVMBuildIsNotNull(x->b, v, ""), x->i64, "");
@@ -171,6 +173,7 @@ static bool is_made_of_address(LLVMValueRef v, int depth)
 	return false;
 }
 
+/* Records what a branch compares, before it. Of addresses only whether they are null. */
 static void emit_operands(struct insert *x, LLVMValueRef term)
 {
 	LLVMValueRef args[3] = {0}, c = NULL;
@@ -211,6 +214,7 @@ static void emit_operands(struct insert *x, LLVMValueRef term)
 	build_inlined_call(x, OPERANDS, args, 3);
 }
 
+/* The word that the trace has for this outcome. */
 static LLVMValueRef outcome_code(struct insert *x, const struct point *d, uint32_t outcome)
 {
 	return LLVMConstInt(x->i32, TRACE_WORD(TRACE_W_DECIDE, d->node << TRACE_OUTCOME_BITS | outcome), false);
@@ -370,6 +374,7 @@ static bool loop_records(struct insert *x, const struct back *back, const struct
 	return records;
 }
 
+/* Whether the edge is one of those back to the head of a loop. */
 static bool closes_loop(const struct insert *x, uint32_t from, uint32_t to)
 {
 	for (uint32_t i = 0; i < x->f->n_backs; i++) {
@@ -433,6 +438,7 @@ static const char *const memory_attributes[] = {
     "speculatable", "nosync"};
 enum { N_MEMORY_ATTRIBUTES = sizeof(memory_attributes) / sizeof(memory_attributes[0]) };
 
+/* With what is inserted they write memory: takes away what says otherwise. Either may be NULL. */
 static void drop_memory_attributes(LLVMValueRef function, LLVMValueRef call)
 {
 	const LLVMAttributeIndex index = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;

@@ -39,6 +39,7 @@ void llvm_die(const char *fmt, ...)
 	_exit(1);
 }
 
+/* Gives p; ends the program where it is NULL. */
 void *llvm_need(void *p)
 {
 	if (!p)
@@ -112,6 +113,7 @@ static LLVMModuleRef parse_bitcode(struct loader *l, struct str bytes, const cha
 	return m;
 }
 
+/* Symbols that other modules see: defined here, or missing. */
 static void note_symbol(struct loader *l, LLVMValueRef v)
 {
 	size_t n;
@@ -274,6 +276,7 @@ static void set_spec_id(LLVMModuleRef m, uint64_t id, bool library)
 	set_constant(m, "__stemma_trace_library", LLVMInt32TypeInContext(context), library);
 }
 
+/* 0; 1 with a sentence. */
 int main(int argc, char **argv)
 {
 	const char *out = NULL, *out_bc = NULL, *inline_bc = NULL;

@@ -49,6 +49,7 @@ enum library program_library_class(const char *name, bool *ret_calls)
 
 /* ---- functions ---- */
 
+/* NULL: not of this program. */
 struct function *program_function(struct program *p, LLVMValueRef v)
 {
 	uint32_t i = map_get(&p->function_of, (uintptr_t)v);
@@ -423,6 +424,7 @@ uint32_t program_successors(LLVMValueRef term, LLVMBasicBlockRef *ret)
 	return n;
 }
 
+/* x is copied. The result is valid until the next one. */
 static struct point *append_point(struct program *p, const struct point *x)
 {
 	struct point *ret = llvm_need(vec_add(&p->points));
@@ -430,6 +432,7 @@ static struct point *append_point(struct program *p, const struct point *x)
 	return ret;
 }
 
+/* Ends the program where memory lacks. */
 static void append_successor(struct program *p, uint32_t to, uint32_t outcome)
 {
 	*(struct successor *)llvm_need(vec_add(&p->successors)) = (struct successor){to, outcome};
@@ -564,6 +567,7 @@ static void link_points(struct program *p, struct function *f, const struct map 
 	free(successors);
 }
 
+/* Reads blocks and points of a function and links them. */
 static void read_function(struct program *p, struct function *f)
 {
 	struct map index = {0};

@@ -101,6 +101,7 @@ static bool has_block_addresses(struct versions *v, LLVMValueRef f, bool *ret_ow
 	return any;
 }
 
+/* False also for a name that this LLVM does not know. */
 static bool has_function_attribute(LLVMValueRef f, const char *name)
 {
 	unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
@@ -164,6 +165,7 @@ struct versions *versions_keep(struct program *p)
 
 /* ---- the copy ---- */
 
+/* behind: a suffix. */
 static void set_joined_name(LLVMValueRef x, const char *name, const char *behind)
 {
 	struct buf b = {0};
@@ -191,6 +193,7 @@ static void call_versions(struct versions *v, LLVMValueRef f, const struct map *
 		}
 }
 
+/* From an LLVM function to its number in v. */
 static void index_choosers(struct versions *v, struct map *index)
 {
 	for (size_t i = 0; i < v->functions.n; i++)
@@ -216,6 +219,7 @@ static void make_plain(LLVMModuleRef m, struct versioned *x)
 	LLVMSetVisibility(x->version, LLVMHiddenVisibility);
 }
 
+/* By its name: a table of addresses of blocks. */
 static bool is_plain_table(const struct versions *v, LLVMValueRef x)
 {
 	size_t n;

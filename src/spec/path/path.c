@@ -79,6 +79,7 @@ static int number_names(struct frame_search *x)
 	return 0;
 }
 
+/* A call within the program, or one of a library's function. */
 bool frame_search_is_call(const struct spec_node *n)
 {
 	return n->kind == SPEC_CALL || n->kind == SPEC_SYSCALL;
@@ -285,6 +286,7 @@ static int search_frame(struct frame_search *x, int side, uint32_t event, uint32
 	return r;
 }
 
+/* The function that an event enters, by its name; SPEC_NONE: of no name here. */
 static uint32_t function_at(const struct frame_search *x, int side, uint32_t event)
 {
 	return x->function[x->name[side][x->e[side].v[event].name]];
@@ -475,6 +477,7 @@ static int search_all(struct frame_search *x)
 	return r;
 }
 
+/* 0, -ENOMEM. */
 static int append_path_step(struct symbols *symbols, struct steps *steps, const struct symbol *s)
 {
 	uint32_t number;
@@ -538,6 +541,7 @@ static int keep_names(const struct frame_search *x, struct path_found *f)
 	return 0;
 }
 
+/* f is empty then. */
 void path_found_release(struct path_found *f)
 {
 	for (uint32_t i = 0; f->names && i < f->n_names; i++)

@@ -6,6 +6,7 @@
 
 /* ---- a whole trace ---- */
 
+/* l may be NULL. */
 static void call_layers_release(struct layer *l, uint32_t n)
 {
 	for (uint32_t i = 0; l && i < n; i++) {
@@ -112,6 +113,7 @@ static int fill_layers(struct search *x, int side, struct layer *l, uint64_t *re
 
 /* ---- choosing ---- */
 
+/* 0 for the states that are none. */
 static uint32_t state_depth(const struct search *x, uint32_t state)
 {
 	return state < FIRST_STATE ? 0 : x->cells[x->states[state].cell].depth;
@@ -168,6 +170,7 @@ static struct chosen find_smallest_link(const struct search *x, const struct lay
 	return best;
 }
 
+/* The layer's links must be sorted. */
 static bool has_link(const struct layer *l, uint32_t from, uint32_t to, uint32_t low)
 {
 	struct link want = {from, to, low};
@@ -244,6 +247,7 @@ static int64_t choose_common_call_path(const struct search *x, struct layer *con
 	return any < 0 ? any : length;
 }
 
+/* Chooses the rest of the path from step from on: always the smallest link. */
 static void choose_rest(const struct search *x, const struct layer *l, uint32_t n, uint32_t from, struct chosen *path)
 {
 	uint32_t at = from ? find_in_layer(&l[from - 1], path[from - 1].state) : 0;
@@ -337,6 +341,7 @@ static int append_call_step(struct stepper *p, uint32_t call, struct symbol s)
 	return r;
 }
 
+/* 0, -ENOMEM. */
 static int put_at(struct stepper *p, uint32_t call, uint32_t node, uint64_t value)
 {
 	uint32_t f = p->x->function[node];
@@ -414,6 +419,7 @@ static int take_events(struct search *x, int side, uint64_t *ret_own)
 	return 0;
 }
 
+/* What was found is forgotten: tables are freed, lists keep their memory. */
 static void clear_search(struct search *x)
 {
 	table3_release(&x->cell_table);

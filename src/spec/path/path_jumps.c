@@ -35,13 +35,14 @@ struct named_function {
 	uint32_t number;
 };
 
+/* Order of qsort. */
 static int by_function_name(const void *x, const void *y)
 {
 	const struct named_function *a = x, *b = y;
 	return strcmp(a->name, b->name);
 }
 
-/* The function of each name in the trace. */
+/* The function of each name in the trace. SPEC_NONE where there is none. 0, -ENOMEM. */
 static int find_functions(struct jump_search *x)
 {
 	struct named_function *v = malloc((x->s->n_functions + 1) * sizeof(*v));
@@ -65,6 +66,7 @@ static int find_functions(struct jump_search *x)
 
 /* ---- walking ---- */
 
+/* By name or by its targets; an indirect call of unknown targets may be any. */
 static bool may_call(const struct jump_search *x, const struct spec_node *n, const char *name)
 {
 	if (n->kind != SPEC_CALL && n->kind != SPEC_SYSCALL)
@@ -120,6 +122,7 @@ static int find_next(struct jump_search *x, const struct open_frame *f, const ch
 
 /* ---- the events ---- */
 
+/* 0, -ENOMEM. */
 static int push_made(struct jump_search *x, struct call_event v)
 {
 	struct call_event *p = vec_add(&x->made);
@@ -128,6 +131,7 @@ static int push_made(struct jump_search *x, struct call_event v)
 	return p ? 0 : -ENOMEM;
 }
 
+/* A function was entered: opens its frame, and begins its entry if its code is known. 0, -ENOMEM. */
 static int open_function(struct jump_search *x, uint32_t at)
 {
 	struct call_event v = x->e->v[at];
@@ -145,6 +149,7 @@ static int open_function(struct jump_search *x, uint32_t at)
 	return push_made(x, v);
 }
 
+/* Notes that the innermost function was left. jump: by a jump, not a return. 0, -ENOMEM. */
 static int close_top(struct jump_search *x, bool jump)
 {
 	struct open_frame *f = &x->open.v[--x->open.n];
@@ -168,7 +173,7 @@ static int may_return(struct jump_search *x, const struct open_frame *f)
 	return f->at.n ? find_next(x, f, NULL) : 1;
 }
 
-/* The functions above `left` were left, by what their graphs say. */
+/* The functions above `left` were left, by what their graphs say. 0, -ENOMEM. */
 static int close_down_to(struct jump_search *x, size_t left)
 {
 	int r = 0;
@@ -180,7 +185,7 @@ static int close_down_to(struct jump_search *x, size_t left)
 	return r;
 }
 
-/* Closes what must have been left before the call. */
+/* Closes what must have been left before the call. 0, -ENOMEM. */
 static int close_before(struct jump_search *x, const char *name)
 {
 	for (size_t at = x->open.n; at > 0 && x->open.n - at < LEFT_MOST; at--) {
@@ -207,7 +212,7 @@ static int close_with_caller(struct jump_search *x)
 	return close_top(x, !returns);
 }
 
-/* The innermost open function calls it. */
+/* The innermost open function calls it. 0, -ENOMEM. */
 static int advance(struct jump_search *x, const char *name)
 {
 	struct open_frame *f = x->open.n ? &x->open.v[x->open.n - 1] : NULL;
@@ -223,6 +228,7 @@ static int advance(struct jump_search *x, const char *name)
 	return 0;
 }
 
+/* Closes or opens what event i leaves or enters. 0, -errno. */
 static int take_event(struct jump_search *x, uint32_t i)
 {
 	const struct call_event *v = &x->e->v[i];

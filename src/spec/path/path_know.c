@@ -4,11 +4,13 @@
 
 #include <string.h>
 
+/* From name 63 on all share a bit: a set bit means maybe. */
 static uint64_t bit_of(uint32_t name)
 {
 	return 1ull << (name < 63 ? name : 63);
 }
 
+/* The bits of all names in the list. */
 static uint64_t bits_of(const struct search *x, const char *calls)
 {
 	uint64_t bits = 0;
@@ -32,6 +34,7 @@ static bool may_be_library(const struct spec_node *n)
 	                                   (n->flags & SPEC_UNKNOWN || (n->flags & SPEC_INDIRECT && !n->n_targets)));
 }
 
+/* A call that does not return, of a function of that name. */
 bool search_is_longjmp(const struct spec_node *n)
 {
 	return n->flags & SPEC_NORETURN && strstr(n->name, "longjmp");

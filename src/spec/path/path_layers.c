@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* l is empty then. */
 void path_layers_release(struct layers *l)
 {
 	free(l->first);
@@ -105,6 +106,7 @@ static bool drop_dead_ends(const struct next *nx, struct layers *l, bool whole)
 	return true;
 }
 
+/* What stands behind a SPEC_NONE in a layer is dropped. */
 static void close_holes(struct layers *l)
 {
 	size_t used = 0;

@@ -65,6 +65,7 @@ int merged_begin(struct search *x)
 	return r;
 }
 
+/* Frees x->merging, and sets NULL. Nothing if there is none. */
 void merged_end(struct search *x)
 {
 	struct merging *m = x->merging;
@@ -87,7 +88,7 @@ void merged_end(struct search *x)
 	x->merging = NULL;
 }
 
-/* One step of it. */
+/* One step of it. 0; -E2BIG: too much was done. */
 static int count_work(struct search *x)
 {
 	return ++x->done > x->most ? -E2BIG : 0;
@@ -201,12 +202,14 @@ static int summary_of(struct search *x, uint32_t function, uint32_t bit_number, 
 
 /* ---- roots ---- */
 
+/* Order of qsort: by node, then by cell. */
 static int by_caller(const void *x, const void *y)
 {
 	const struct caller *a = x, *b = y;
 	return a->node != b->node ? (a->node < b->node ? -1 : 1) : a->cell < b->cell ? -1 : a->cell > b->cell;
 }
 
+/* Adds the targets of a call that can begin with bit's name. Of what begins a thread none. 0, -ENOMEM. */
 static int append_target_functions(struct search *x, uint32_t node, uint64_t bit)
 {
 	const struct spec_node *n = &x->s->nodes[node];
@@ -522,7 +525,7 @@ static int push_frame(struct stack *s, uint32_t node, uint32_t cell)
 	return r;
 }
 
-/* The frames that were left on the way to a visit, onto the one that is on top. */
+/* The frames that were left on the way to a visit, onto the one that is on top. 0, -ENOMEM. */
 static int push_left(const struct merging *m, uint32_t at, struct stack *s)
 {
 	int r = 0;
@@ -552,6 +555,7 @@ static int any_stack(struct search *x, uint32_t cell, struct stack *s)
 	return r < 0 ? r : -EBADMSG;
 }
 
+/* SPEC_NONE: not visited. */
 static uint32_t find_visit(const struct merging *m, uint32_t node, uint32_t cell)
 {
 	uint32_t i = 0;

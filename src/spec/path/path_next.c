@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* t is empty then. */
 void table3_release(struct table3 *t)
 {
 	free(t->key);
@@ -12,6 +13,7 @@ void table3_release(struct table3 *t)
 	*t = (struct table3){0};
 }
 
+/* The place of the key, or the empty one (value 0) for it. The table must have one. */
 static uint32_t find_slot3(const struct table3 *t, uint32_t a, uint32_t b, uint32_t c)
 {
 	uint64_t h = (a * 0x9e3779b97f4a7c15u + b) * 0xbf58476d1ce4e5b9u + c;
@@ -119,6 +121,7 @@ static int arrive_after(struct search *x, uint32_t node, uint32_t cell, uint32_t
 	return r;
 }
 
+/* Appends to the pool. 0, -ENOMEM. */
 int search_give(struct search *x, uint32_t state, uint32_t low)
 {
 	int r = reserve_one_more(&x->pool, &x->cap_pool, x->n_pool, sizeof(*x->pool));
@@ -177,6 +180,7 @@ static int pass_call(struct search *x, struct item i, uint64_t bit, uint32_t ori
 	return r == 0 && x->pass[i.node] ? arrive_after(x, i.node, i.cell, i.low, bit) : r;
 }
 
+/* Until the work list is empty. 0; -E2BIG: too much work; -ENOMEM. */
 int search_work_off(struct search *x, uint64_t bit, uint32_t origin)
 {
 	int r = 0;

@@ -21,17 +21,20 @@ struct iterations {
 	uint64_t joins;
 };
 
+/* Where the next word of the trace goes. */
 static inline __attribute__((always_inline)) uint32_t *inline_next(struct state *s)
 {
 	return (uint32_t *)(uintptr_t)s->header.next;
 }
 
+/* There must be room: see inline_check_space. */
 static inline __attribute__((always_inline)) void inline_store(struct local *l, uint32_t word)
 {
 	*l->p++ = word;
 	l->s->header.next = (uint64_t)(uintptr_t)l->p;
 }
 
+/* Makes room where none is left; l->s may be another one then. */
 static inline __attribute__((always_inline)) void inline_check_space(struct local *l)
 {
 	if (__builtin_expect(l->p >= l->s->limit, 0)) {
@@ -40,6 +43,7 @@ static inline __attribute__((always_inline)) void inline_check_space(struct loca
 	}
 }
 
+/* How many words the silent record has that ends at `at`; 0: none ends there. */
 static inline __attribute__((always_inline)) uint32_t inline_joins(const struct state *s, const uint32_t *at)
 {
 	return s->silent_end == at ? s->silent_words : 0;
@@ -62,6 +66,7 @@ INLINE void __stemma_in_enter(struct local *l, uint32_t function)
 	inline_store(l, TRACE_WORD(TRACE_W_ENTER, function));
 }
 
+/* A function is left: its words become a hash where none of them is to stay (mark). */
 INLINE void __stemma_in_leave(struct local *l)
 {
 	inline_store(l, TRACE_WORD(TRACE_W_LEAVE, 0));
@@ -91,22 +96,26 @@ INLINE void __stemma_in_called(struct local *l)
 	inline_check_space(l);
 }
 
+/* There must be room: see inline_check_space. */
 INLINE void __stemma_in_decide(struct local *l, uint32_t word)
 {
 	inline_store(l, word);
 }
 
+/* Makes room in the buffer if too little is left. */
 INLINE void __stemma_in_look(struct local *l)
 {
 	inline_check_space(l);
 }
 
+/* The lower half first. */
 static inline __attribute__((always_inline)) void inline_store_pair(struct local *l, uint64_t v)
 {
 	inline_store(l, (uint32_t)v);
 	inline_store(l, (uint32_t)(v >> 32));
 }
 
+/* Both as 64 bits; type: TRACE_ of them. */
 INLINE void __stemma_in_operands(struct local *l, uint32_t type, uint64_t a, uint64_t b)
 {
 	inline_store(l, TRACE_WORD(TRACE_W_MORE, type << 16 | 4));
@@ -130,6 +139,7 @@ INLINE void __stemma_in_thrown(struct local *l, uint32_t word)
 		inline_store(l, word);
 }
 
+/* Notes where a loop's turns begin, which may become silent. */
 INLINE void __stemma_in_loop_begin(struct local *l, struct iterations *t)
 {
 	t->began = l->p;

@@ -22,6 +22,7 @@ extern int PMPI_Comm_rank(handle, int *), PMPI_Comm_size(handle, int *), PMPI_Ty
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* Rank and size, once they are known. */
 static void to_header(struct state *s)
 {
 	int rank, ranks = __stemma_mpi_ranks(&rank);
@@ -105,12 +106,14 @@ static int is_library_known(void)
 
 /* ---- what is written down ---- */
 
+/* -1 for both if the library does not tell. */
 static void set_rank_and_size(handle comm, struct message *m)
 {
 	if (PMPI_Comm_rank(comm, &m->me) != 0 || PMPI_Comm_size(comm, &m->size) != 0)
 		m->me = m->size = -1;
 }
 
+/* Without the size of the type the bytes stay unknown. */
 static void add_bytes(struct message *m, int64_t count, handle type)
 {
 	int size = 0;
@@ -120,6 +123,7 @@ static void add_bytes(struct message *m, int64_t count, handle type)
 	m->flags |= TRACE_MESSAGE_BYTES;
 }
 
+/* to negative: nobody, nothing is sent. Keeps errno. */
 static struct message make_send_message(int count, handle type, int to, int tag, handle comm)
 {
 	int e = errno;
@@ -130,6 +134,7 @@ static struct message make_send_message(int count, handle type, int to, int tag,
 	return m;
 }
 
+/* Who sent it and how much is added from the status. Keeps errno. */
 static struct message make_receive_message(int from, int tag, handle comm)
 {
 	int e = errno;
@@ -177,12 +182,14 @@ static uint16_t heads[REQUESTS], unused;
 static unsigned n_requests, fresh; /* kept; ever used of the table */
 static uint32_t serials;
 
+/* The head of its chain: a number, 0: none. */
 static uint16_t *request_chain(handle h)
 {
 	return &heads[(h * 0x9e3779b97f4a7c15u) >> 52];
 }
 static_assert(REQUESTS == 1 << 12, "as head_of takes bits");
 
+/* What points to its number, for drop_request; NULL: it is not kept. */
 static uint16_t *find_request(handle h)
 {
 	uint16_t *at = request_chain(h);
@@ -191,6 +198,7 @@ static uint16_t *find_request(handle h)
 	return *at ? at : NULL;
 }
 
+/* at: of find_request. The place goes back to the unused ones. */
 static void drop_request(uint16_t *at)
 {
 	uint16_t i = *at;
@@ -373,6 +381,7 @@ static bool several_begin(struct several *v, const void *of, int n, void *status
 	return true;
 }
 
+/* Keeps errno. */
 static void several_end(struct several *v)
 {
 	int e = errno;
@@ -388,6 +397,7 @@ static void several_end(struct several *v)
 	int __wrap_MPI_##name params;                                                                                      \
 	int __wrap_MPI_##name params
 
+/* rc: what the function gave; 0: it began. */
 static void record_mpi_begin(int rc)
 {
 	if (rc == 0 && is_library_known()) {
@@ -397,6 +407,7 @@ static void record_mpi_begin(int rc)
 	}
 }
 
+/* As MPI's; begins to record messages. */
 STAND_BEFORE(Init, (int *argc, char ***argv))
 {
 	int rc = __real_MPI_Init(argc, argv);
@@ -404,6 +415,7 @@ STAND_BEFORE(Init, (int *argc, char ***argv))
 	return rc;
 }
 
+/* As MPI's; begins to record messages. */
 STAND_BEFORE(Init_thread, (int *argc, char ***argv, int required, int *provided))
 {
 	int rc = __real_MPI_Init_thread(argc, argv, required, provided);
@@ -472,6 +484,7 @@ STAND_BEFORE(Recv, (void *buf, int count, handle type, int from, int tag, handle
 	return rc;
 }
 
+/* As MPI's; records what was sent and what was received. */
 STAND_BEFORE(Sendrecv, (const void *out, int n_out, handle type_out, int to, int tag_out, void *in, int n_in,
                         handle type_in, int from, int tag_in, handle comm, void *status))
 {
@@ -489,6 +502,7 @@ STAND_BEFORE(Sendrecv, (const void *out, int n_out, handle type_out, int to, int
 	return rc;
 }
 
+/* As MPI's; records what was sent and what was received. */
 STAND_BEFORE(Sendrecv_replace,
              (void *buf, int count, handle type, int to, int tag_out, int from, int tag_in, handle comm, void *status))
 {
@@ -531,6 +545,7 @@ STAND_BEFORE(Start, (void *request))
 	return rc;
 }
 
+/* As MPI's; each of the requests begins anew. */
 STAND_BEFORE(Startall, (int n, void *of))
 {
 	int rc = __real_MPI_Startall(n, of);
@@ -540,12 +555,14 @@ STAND_BEFORE(Startall, (int n, void *of))
 	return rc;
 }
 
+/* As MPI's; what it was to receive is not recorded any more. */
 STAND_BEFORE(Request_free, (void *request))
 {
 	__stemma_mpi_forget(request);
 	return __real_MPI_Request_free(request);
 }
 
+/* As MPI's; records what was received. */
 STAND_BEFORE(Wait, (void *request, void *status))
 {
 	_Alignas(16) char own[STATUS_MOST];
@@ -559,6 +576,7 @@ STAND_BEFORE(Wait, (void *request, void *status))
 	return rc;
 }
 
+/* As MPI's; records what was received, if it is over. */
 STAND_BEFORE(Test, (void *request, int *flag, void *status))
 {
 	_Alignas(16) char own[STATUS_MOST];
@@ -575,6 +593,7 @@ STAND_BEFORE(Test, (void *request, int *flag, void *status))
 	return rc;
 }
 
+/* As MPI's; records what was received. */
 STAND_BEFORE(Waitall, (int n, void *of, void *statuses))
 {
 	struct several v;
@@ -587,6 +606,7 @@ STAND_BEFORE(Waitall, (int n, void *of, void *statuses))
 	return rc;
 }
 
+/* As MPI's; records what was received, if all are over. */
 STAND_BEFORE(Testall, (int n, void *of, int *flag, void *statuses))
 {
 	struct several v;
@@ -599,6 +619,7 @@ STAND_BEFORE(Testall, (int n, void *of, int *flag, void *statuses))
 	return rc;
 }
 
+/* As MPI's; records what was received by the one that is over. */
 STAND_BEFORE(Waitany, (int n, void *of, int *index, void *status))
 {
 	struct several v;
@@ -611,6 +632,7 @@ STAND_BEFORE(Waitany, (int n, void *of, int *index, void *status))
 	return rc;
 }
 
+/* As MPI's; records what was received by the one that is over, if one is. */
 STAND_BEFORE(Testany, (int n, void *of, int *index, int *flag, void *status))
 {
 	struct several v;

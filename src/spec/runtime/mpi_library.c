@@ -68,6 +68,7 @@ handle __stemma_mpi_load_request(const void *requests, size_t i)
 	return library == OPEN_MPI ? ((const handle *)requests)[i] : ((const uint32_t *)requests)[i];
 }
 
+/* The library decides how long a status is. */
 static const int *status_at(const void *statuses, size_t i)
 {
 	return (const int *)((const char *)statuses + i * (library == OPEN_MPI ? 24 : 20));

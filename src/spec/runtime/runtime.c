@@ -86,6 +86,7 @@ static void lists_hold(void)
 	}
 }
 
+/* Lets go of the lock that holder is. */
 static void lists_release(void)
 {
 	__atomic_store_n(&holder, 0, __ATOMIC_RELEASE);
@@ -165,6 +166,7 @@ static char *append_decimal(char *p, uint64_t v)
 	return p;
 }
 
+/* All but what is known only at the end: who it is, of which program, and when it began. */
 static void fill_trace_header(struct trace_header *h)
 {
 	struct timespec t;
@@ -192,16 +194,19 @@ static void fill_trace_header(struct trace_header *h)
 /* ---- the program and its libraries ---- */
 
 HIDDEN struct state **__stemma_trace_slot(void);
+/* Where this module keeps the thread's state. */
 struct state **__stemma_trace_slot(void)
 {
 	return &__stemma_trace;
 }
 
+/* Belongs to the thread. */
 static char *own_thread_name(void)
 {
 	return thread_name;
 }
 
+/* Numbers from which the functions of a library are counted; the last ones share one. */
 static uint32_t number_library(void)
 {
 	uint32_t i = __atomic_fetch_add(&numbered, 1, __ATOMIC_RELAXED);
@@ -347,7 +352,7 @@ static int make_file(uint64_t bytes)
 }
 
 /* Takes so many bytes more of the file into use: space is found on the disk now, where it can fail without ending the
- * program. */
+ * program. 0, -errno. */
 static int commit_pages(void *at, uint64_t bytes)
 {
 	if (mprotect(at, bytes, PROT_READ | PROT_WRITE) < 0)
@@ -360,6 +365,7 @@ static int commit_pages(void *at, uint64_t bytes)
 	return -errno; /* EINVAL: before Linux 5.14 nothing finds the space without a descriptor kept open */
 }
 
+/* Says in the trace why it ends early. There is room for it. */
 static void write_stop_gap(struct state *s, enum trace_why why)
 {
 	uint32_t *p = (uint32_t *)(uintptr_t)s->header.next;
@@ -444,6 +450,7 @@ static struct state *reserve_state(void)
 
 /* ---- threads ---- */
 
+/* The thread ends: its trace is closed as whole, and its memory kept for another one. */
 static void on_thread_end(void *p)
 {
 	struct state *s = p;
@@ -476,6 +483,7 @@ static void write_open_frames(struct state *s, uint32_t depth)
 	s->header.next = (uint64_t)(uintptr_t)p;
 }
 
+/* Into a file, or nowhere if that cannot be. */
 static void begin_thread_trace(struct state *s)
 {
 	if (!*folder || (char *)s->end - (char *)&s->header < (ptrdiff_t)BYTES_LEAST || to_file(s) < 0)
@@ -627,6 +635,7 @@ HIDDEN struct state *__stemma_trace_more(struct state *s)
 
 /* ---- ends and beginnings ---- */
 
+/* The program ends: the trace of this thread says so. */
 __attribute__((destructor)) static void mark_exit(void)
 {
 	struct state *s = __stemma_trace;
@@ -645,6 +654,7 @@ struct start {
 	char name[64];
 };
 
+/* Runs the program's function under the name that the parent chose. */
 static void *run_traced_thread(void *p)
 {
 	struct start s = *(struct start *)p;

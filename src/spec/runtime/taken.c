@@ -10,11 +10,13 @@ struct taken {
 	bool has_data;
 };
 
+/* The lower half first. */
 static uint64_t load_pair(const uint32_t *p)
 {
 	return p[0] | (uint64_t)p[1] << 32;
 }
 
+/* The lower half first. */
 static void store_pair(uint32_t *p, uint64_t v)
 {
 	p[0] = (uint32_t)v;

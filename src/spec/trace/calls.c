@@ -24,11 +24,13 @@ struct reader {
 	uint32_t stack, has_stack; /* that holds now */
 };
 
+/* n: how many bytes first has. */
 bool calls_is(const char *first, size_t n)
 {
 	return n >= 12 && !memcmp(first, CALLS_MAGIC, 12);
 }
 
+/* c is empty then. */
 void calls_release(struct calls *c)
 {
 	free(c->v);
@@ -39,6 +41,7 @@ void calls_release(struct calls *c)
 	*c = (struct calls){0};
 }
 
+/* Lower case only; -1: none. */
 static int hex_digit_of(char c)
 {
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
@@ -325,6 +328,7 @@ static int name_by_file(struct calls *c, const char *path)
 	return r;
 }
 
+/* 0; -EBADMSG with a sentence; -errno. Release in any case. */
 int calls_load(const char *path, struct err *err, struct calls *ret)
 {
 	char *text;
@@ -341,6 +345,7 @@ int calls_load(const char *path, struct err *err, struct calls *ret)
 	return vocabulary_report_text(r, path, &why, err);
 }
 
+/* CALL_FAILED, CALL_END (nothing more to read) or CALL_DID. */
 enum call_result calls_result(const struct calls *c, const struct traced_call *t)
 {
 	const char *name = calls_text_of(c, t->name);

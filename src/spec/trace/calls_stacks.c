@@ -34,6 +34,7 @@ struct traced_stacks {
 	uint32_t signal, library; /* frames that stand for these, and 1; 0: not made yet */
 };
 
+/* NULL is no error. */
 void traced_stacks_release(struct traced_stacks *s)
 {
 	if (!s)
@@ -45,6 +46,7 @@ void traced_stacks_release(struct traced_stacks *s)
 	free(s);
 }
 
+/* A text with a NUL is -EBADMSG. 0, -ENOMEM. */
 static int intern_calls_text(struct calls *c, const char *text, size_t n, uint32_t *ret)
 {
 	return memchr(text, 0, n) ? -EBADMSG : vocabulary_number(&c->words, text, n, ret);
@@ -174,6 +176,7 @@ struct sorted {
 	const struct raw_frame *frame;
 };
 
+/* Order of qsort: by module and address. */
 static int compare_frames_by_address(const void *x, const void *y)
 {
 	const struct sorted *a = x, *b = y;
@@ -182,7 +185,7 @@ static int compare_frames_by_address(const void *x, const void *y)
 	                                              : (int)a->frame->interrupted - (int)b->frame->interrupted;
 }
 
-/* A frame that was not read: it stands for something. */
+/* Appends a copy of f to c->frames; *ret becomes its index. 0, -ENOMEM. */
 static int append_named_frame(struct calls *c, const struct call_frame *f, uint32_t *ret)
 {
 	int r = reserve_one_more(&c->frames, &c->raw->cap_named, c->n_frames, sizeof(*c->frames));
@@ -193,7 +196,7 @@ static int append_named_frame(struct calls *c, const struct call_frame *f, uint3
 	return r;
 }
 
-/* *known: its number and 1, 0 not yet. 0, -ENOMEM. */
+/* The frame that stands for `what` was not read. *known: its number and 1, 0 not yet. 0, -ENOMEM. */
 static int standing_for(struct calls *c, const char *what, uint32_t *known, uint32_t *ret)
 {
 	struct call_frame f = {0};
@@ -290,8 +293,8 @@ static int take_names(struct calls *c, const char *text, size_t n)
 
 /* ---- stacks as functions ---- */
 
-/* The frame's functions as calls.frames, outermost first: *ret the first, *ret_n how many. An address that has no name
- * is a function of its own. 0, -ENOMEM. */
+/* Appends the frame's functions to c->frames, outermost first; first[frame] becomes the index of the first one. An
+ * address that has no name is a function of its own. 0, -ENOMEM. */
 static int name_frame(struct calls *c, uint32_t frame, uint32_t *first)
 {
 	struct traced_stacks *s = c->raw;

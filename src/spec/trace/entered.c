@@ -18,11 +18,13 @@ struct reader {
 	uint32_t *open, n_open, cap_open; /* events that enter and were not left */
 };
 
+/* n: how many bytes first has. */
 bool entered_is(const char *first, size_t n)
 {
 	return n >= 16 && !memcmp(first, ENTERED_MAGIC, 16);
 }
 
+/* e is empty then. */
 void entered_release(struct entered *e)
 {
 	call_events_release(&e->events);
@@ -195,6 +197,7 @@ int entered_read(const char *text, size_t n, struct err *err, struct entered *re
 	return rc;
 }
 
+/* 0; -EBADMSG with a sentence; -errno. Release in any case. */
 int entered_load(const char *path, struct err *err, struct entered *ret)
 {
 	char *text;

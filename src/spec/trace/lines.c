@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+/* Lower case only; -1: none. */
 static int hex_digit_value(char c)
 {
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;

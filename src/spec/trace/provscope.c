@@ -23,12 +23,14 @@ struct maker {
 	struct err *err;
 };
 
+/* -EBADMSG with a sentence. */
 static int report_bad_function(struct maker *m, const char *function, const char *what)
 {
 	err_set(m->err, 0, "the specification's function '%.200s' %s", function, what);
 	return -EBADMSG;
 }
 
+/* Versions name the member otherwise. Belongs to f; NULL: it has none. */
 static const char *function_name(const json_t *f)
 {
 	static const char *const keys[] = {"function name", "function_name", "functionName", "name"};
@@ -88,6 +90,7 @@ static int add_node(struct maker *m, const char *function, const json_t *node)
 	return r;
 }
 
+/* Order of qsort: by both ends. */
 static int by_edge(const void *x, const void *y)
 {
 	const uint32_t *a = x, *b = y;
@@ -296,6 +299,7 @@ int provscope_spec_read(const char *text, size_t n, struct err *err, struct spec
 	return 0;
 }
 
+/* 0 and *ret to be freed; -EBADMSG with a sentence; -errno. */
 int provscope_spec_load(const char *path, struct err *err, struct spec **ret)
 {
 	char *text;
@@ -311,6 +315,7 @@ int provscope_spec_load(const char *path, struct err *err, struct spec **ret)
 
 /* ---- traces ---- */
 
+/* e is empty then. */
 void call_events_release(struct call_events *e)
 {
 	for (uint32_t i = 0; i < e->n_names; i++)

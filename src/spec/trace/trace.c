@@ -122,6 +122,7 @@ int trace_open(const char *path, struct err *err, struct trace **ret)
 	return 0;
 }
 
+/* NULL is no error. */
 void trace_close(struct trace *t)
 {
 	if (!t)
@@ -131,6 +132,7 @@ void trace_close(struct trace *t)
 	free(t);
 }
 
+/* It lives as long as t. */
 const struct trace_info *trace_info(const struct trace *t)
 {
 	return &t->info;
@@ -152,6 +154,7 @@ uint64_t trace_clock(const struct trace *t)
 	return t->at + t->taken;
 }
 
+/* The next event is the first one again. */
 void trace_rewind(struct trace *t)
 {
 	t->at = t->taken = 0;
@@ -165,6 +168,7 @@ static int report_damaged(struct trace *t, struct err *err)
 	return -EBADMSG;
 }
 
+/* The lower half first. */
 static uint64_t load_pair(const uint32_t *w)
 {
 	return w[0] | (uint64_t)w[1] << 32;
@@ -273,6 +277,7 @@ static bool edge_leads_to(const struct spec *s, const struct frame *f, uint32_t 
 	return false;
 }
 
+/* -EBADMSG with a sentence; at: in words. */
 static int does_not_fit(struct err *err, uint64_t at, const char *what)
 {
 	err_set(err, 0, "the trace does not fit its specification at word %llu: %s", (unsigned long long)at, what);
@@ -379,6 +384,7 @@ static void append_trace_word(struct buf *out, uint32_t w)
 	buf_add(out, &w, sizeof(w));
 }
 
+/* The lower half first. */
 static void append_trace_pair(struct buf *out, uint64_t v)
 {
 	append_trace_word(out, (uint32_t)v);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* w is empty then. */
 void vocabulary_release(struct vocabulary *w)
 {
 	for (uint32_t i = 0; i < w->n; i++)
