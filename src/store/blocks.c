@@ -68,6 +68,7 @@ int block_row(struct store *s, struct block_cursor *c, uint64_t id, struct err *
 	return ret->n != 0;
 }
 
+/* It can be used again. */
 void block_cursor_release(struct block_cursor *c)
 {
 	buf_release(&c->bytes);
@@ -162,6 +163,7 @@ int block_put(struct block_writer *w, uint64_t id, struct err *err, struct buf *
 	return 0;
 }
 
+/* It may not be used afterwards. */
 void block_writer_release(struct block_writer *w)
 {
 	buf_release(&w->was);

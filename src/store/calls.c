@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* l is empty then. */
 void ios_release(struct ios *l)
 {
 	free(l->v);

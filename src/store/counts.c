@@ -60,6 +60,7 @@ static uint32_t join_bits(uint32_t a, uint32_t b, bool one_execution)
 	                                                       << MADE_SHIFT;
 }
 
+/* Order of qsort: by execution, then by version. */
 static int compare_by_execution(const void *pa, const void *pb)
 {
 	const struct touched *a = pa, *b = pb;
@@ -347,6 +348,7 @@ int counts_index(struct store *s, store_id run, const char *extra, struct err *e
 	return rc;
 }
 
+/* What is kept of the run does not hold any more. 0, -errno with a sentence. */
 int counts_void(struct store *s, store_id run, struct err *err)
 {
 	sqlite3_stmt *st = store_stmt(s, SQL_run_count_void, err);

@@ -105,6 +105,7 @@ static struct damages *damages_of(struct store *s)
 	return s->damages = d;
 }
 
+/* They are read again when they are asked for. */
 void damage_forget(struct store *s)
 {
 	if (s->damages)

@@ -253,7 +253,8 @@ static int read_time_base(struct store *s, struct err *err)
 	return rc < 0 ? rc : 0;
 }
 
-/* While others begin to use a new file, SQLite gives up this change at once, whatever the busy timeout is. */
+/* While others begin to use a new file, SQLite gives up this change at once, whatever the busy timeout is. Sleeps
+ * STORE_PATIENCE_MS at most. 0, -errno with a sentence. */
 static int use_wal(struct store *s, struct err *err)
 {
 	int code = SQLITE_BUSY;
@@ -266,7 +267,7 @@ static int use_wal(struct store *s, struct err *err)
 }
 
 /* The index is a file. In a record that somebody else made it may be a link, through which another file would be
- * written, or a FIFO, whose other end an open waits for. */
+ * written, or a FIFO, whose other end an open waits for. 0: it is one, or none is there; -errno with a sentence. */
 static int check_is_file(const char *path, struct err *err)
 {
 	struct stat st;
@@ -279,7 +280,8 @@ static int check_is_file(const char *path, struct err *err)
 	return -ENOTRECOVERABLE;
 }
 
-/* The path, without links on the way to its folder: so SQLite can be told to follow none. */
+/* The path, without links on the way to its folder: so SQLite can be told to follow none. ret: size bytes. 0, -errno
+ * with a sentence. */
 static int resolve_folder(const char *path, char *ret, size_t size, struct err *err)
 {
 	char dir[PATH_MAX], real[PATH_MAX];
@@ -293,7 +295,8 @@ static int resolve_folder(const char *path, char *ret, size_t size, struct err *
 }
 
 /* SQLite would make the file 0644; the -wal and -shm beside it take its mode. One that is there is not opened: closing
- * it would give up the POSIX locks of another connection that this process has to it. */
+ * it would give up the POSIX locks of another connection that this process has to it. fresh: one that is there is a
+ * failure. 0, -errno with a sentence. */
 static int make_private_file(const char *path, bool fresh, struct err *err)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_EXCL, 0600);
@@ -376,7 +379,8 @@ int store_keep_small(struct store *s, unsigned kib, struct err *err)
 	return exec_sql(s, sql, err);
 }
 
-/* Looks at the index's file before SQLite does: real[PATH_MAX] is its path without links on the way. */
+/* Looks at the index's file before SQLite does: real[PATH_MAX] is its path without links on the way. *ret_immutable is
+ * set only where write is false. 0, -errno with a sentence. */
 static int prepare_file(const char *path, bool write, bool fresh, char *real, bool *ret_immutable, struct err *err)
 {
 	int rc = check_is_file(path, err);
@@ -425,6 +429,7 @@ int store_db_open(struct store *s, const char *path, bool write, bool fresh, str
 	return rc;
 }
 
+/* Nothing of the handle may be used afterwards. */
 void store_db_close(struct store *s)
 {
 	store_reader_free(s);

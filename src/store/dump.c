@@ -21,6 +21,7 @@ struct dump {
 	uint64_t path_row;
 };
 
+/* domain:inode:generation, or absent:path for a file that was not there. */
 static void dump_file_identity(struct dump *d, const struct pfile *f)
 {
 	if (f->domain) {
@@ -61,13 +62,14 @@ static int put_version_id(struct dump *d, uint64_t id)
 	return rc < 0 ? rc : 0;
 }
 
+/* n: which execution of the process. */
 static void put_view(struct dump *d, const struct process_view *p, uint32_t n)
 {
 	uint64_t pidns = read_pidns(d->s, &p->p);
 	canon_exec(d->c, store_interned(d->s, p->p.boot), pidns, p->p.pid, p->p.started, n);
 }
 
-/* As put_version_id. */
+/* As put_version_id. A missing one is told as such. 0, -errno. */
 static int dump_execution_id(struct dump *d, uint64_t id)
 {
 	int rc = d->q.id == exec_process(id) ? 1 : read_process(d->s, exec_process(id), &d->q);
@@ -78,6 +80,7 @@ static int dump_execution_id(struct dump *d, uint64_t id)
 	return rc < 0 ? rc : 0;
 }
 
+/* With a blank before. */
 static void dump_number(struct dump *d, uint64_t n)
 {
 	char text[24];
@@ -255,7 +258,7 @@ static int put_execution(struct dump *d, const struct view_exec *e, bool last)
 	return rc;
 }
 
-/* 0, -errno. */
+/* 0, -errno. Dumps all processes of the store. */
 static int put_processes(struct dump *d)
 {
 	uint64_t last = 0;

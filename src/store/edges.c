@@ -11,6 +11,7 @@ bool edge_is_client(const struct edge *e)
 	return e->via == TERM_via_socket && e->api == TERM_api_connect;
 }
 
+/* e is empty then. */
 void edges_release(struct edges *e)
 {
 	free(e->v);
@@ -210,6 +211,7 @@ static int read_accesses(struct store *s, store_id exec, struct edges *e, bool u
 	return rc;
 }
 
+/* The versions that it used. 0, -errno. */
 int store_uses(struct store *s, store_id exec, struct edges *e)
 {
 	int rc = store_reader(s) ? adj_exec_edges(s, exec, ADJ_USES, e) : -ENOMEM;
@@ -218,6 +220,7 @@ int store_uses(struct store *s, store_id exec, struct edges *e)
 	return read_accesses(s, exec, e, true);
 }
 
+/* The versions that it made. 0, -errno. */
 int store_outputs(struct store *s, store_id exec, struct edges *e)
 {
 	int rc = store_reader(s) ? adj_exec_edges(s, exec, ADJ_OUTPUTS, e) : -ENOMEM;
@@ -278,6 +281,7 @@ static int add_derived(struct edges *e, uint64_t to, const struct pder *d, const
 	return 0;
 }
 
+/* The versions from which it came. 0, -errno. */
 int store_derived(struct store *s, store_id version, struct edges *e)
 {
 	struct reader *r = store_reader(s);
@@ -297,7 +301,7 @@ struct from {
 	struct edges *e;
 };
 
-/* arg: a struct from; edges to versions that were derived from f->of. */
+/* arg: a struct from; edges to versions that were derived from f->of. 0, -ENOMEM. */
 static int add_if_from(void *arg, uint32_t n, const struct pver *v)
 {
 	struct from *f = arg;
@@ -361,6 +365,7 @@ static size_t first_used(const struct reader *r, store_id version)
 	return lo;
 }
 
+/* The executions that used it. 0, -errno. */
 int store_readers(struct store *s, store_id version, struct edges *e)
 {
 	struct reader *r = store_reader(s);
@@ -434,13 +439,13 @@ static int add_informed(struct informed *x, uint64_t to, bool sure, unsigned via
 	return 0;
 }
 
-/* The earliest moment of the fork, where it is known. */
+/* The earliest moment of the fork, where it is known. ns. */
 static int64_t forked_at(const struct pproc_fork *f)
 {
 	return f->forked != TIME_NONE ? f->forked : f->time;
 }
 
-/* Links go both ways. 0, -errno. */
+/* Links go both ways. 0, -errno. Adds to e what execution n is linked with; `other` is read over. */
 static int add_links(struct store *s, const struct process_view *v, uint32_t n, struct process_view *other,
                      struct informed *e)
 {
@@ -463,7 +468,8 @@ static int add_links(struct store *s, const struct process_view *v, uint32_t n, 
 	return 0;
 }
 
-/* The image of the same process that was exchanged for execution n by an exec, or (later) that took its place. */
+/* The image of the same process that was exchanged for execution n by an exec, or (later) that took its place. Adds it
+ * to e, if there is one. 0, -ENOMEM. */
 static int add_next_image(const struct process_view *v, uint32_t n, bool later, struct informed *e)
 {
 	for (size_t i = 1; i < v->execs.n; i++) {
@@ -514,6 +520,7 @@ static int add_children(struct store *s, struct reader *r, uint32_t n, struct in
 	return rc < 0 ? rc : 0;
 }
 
+/* The executions that informed it. 0, -errno. */
 int store_informed(struct store *s, store_id exec, struct edges *e)
 {
 	struct reader *r = store_reader(s);
@@ -531,6 +538,7 @@ int store_informed(struct store *s, store_id exec, struct edges *e)
 	return rc;
 }
 
+/* The executions that it informed. 0, -errno. */
 int store_informs(struct store *s, store_id exec, struct edges *e)
 {
 	struct reader *r = store_reader(s);

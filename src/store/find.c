@@ -49,7 +49,7 @@ static bool enough_holders(void *arg, int64_t t)
 	return later >= h->max;
 }
 
-/* arg: struct holders; of each file that had the path when it had it last. */
+/* arg: struct holders; of each file that had the path when it had it last. 0, -ENOMEM. */
 static int add_holder(void *arg, const struct pname *n)
 {
 	struct holders *h = arg;
@@ -179,7 +179,8 @@ static int paths_of_file(struct store *s, store_id file, struct ids *out)
 	return rc;
 }
 
-/* Adds the objects of `file` that were ever named `path`, each once, to ret[0..*n), which has room for max. */
+/* Adds the objects of `file` that were ever named `path`, each once, to ret[0..*n), which has room for max. Raises *n.
+ * 0, -errno. */
 static int add_objects_at(struct store *s, store_id file, struct str path, store_id *ret, int *n, size_t max)
 {
 	store_id found[64];
@@ -225,7 +226,7 @@ struct spans {
 	VEC(struct span) list;
 };
 
-/* arg: struct spans; when its file had that name. */
+/* arg: struct spans; when its file had that name. 0, -ENOMEM. */
 static int add_span(void *arg, const struct pname *n)
 {
 	struct spans *l = arg;
@@ -475,7 +476,7 @@ static int only_row(struct store *s, sqlite3_stmt *st, store_id *ret)
 	return rc;
 }
 
-/* "@" is the latest run, "@~N" the one N before it. */
+/* "@" is the latest run, "@~N" the one N before it. 1, 0: no such run, or another text; -errno. */
 static int find_recent_run(struct store *s, const char *text, store_id *ret)
 {
 	char *end;
@@ -603,7 +604,7 @@ int store_named_at(struct store *s, store_id file, struct str path, int64_t t)
 	return r > 0 ? read_names(s, id, named_then, &a, NULL) : r;
 }
 
-/* a->t becomes the last moment at which it got the name. */
+/* a->t becomes the last moment at which it got the name. Always 0. */
 static int named_since(void *arg, const struct pname *n)
 {
 	struct named_at *a = arg;

@@ -57,6 +57,7 @@ static int check_pages(struct fsck *f)
 	return rc;
 }
 
+/* One finding for each sort of damage in a log. */
 static void report_damage(struct fsck *f, const char *path, const struct log_damage *d)
 {
 	if (d->skipped)

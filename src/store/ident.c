@@ -3,6 +3,7 @@
 
 #include <xxhash.h>
 
+/* Little-endian. */
 static void put64(struct buf *b, uint64_t v)
 {
 	unsigned char p[8];
@@ -20,6 +21,7 @@ void identity_file(struct buf *b, struct str domain, uint64_t ino, uint64_t gen)
 	put64(b, gen);
 }
 
+/* Of a file that was not there. */
 void identity_absent(struct buf *b, struct str path)
 {
 	buf_char(b, 'a');
@@ -27,6 +29,7 @@ void identity_absent(struct buf *b, struct str path)
 	buf_str(b, path);
 }
 
+/* Of a version that was seen being made: session and number of the event. */
 void identity_version(struct buf *b, uint64_t session, uint64_t seq)
 {
 	buf_char(b, 'v');
@@ -34,6 +37,7 @@ void identity_version(struct buf *b, uint64_t session, uint64_t seq)
 	put64(b, seq);
 }
 
+/* Of a version that was found; has_fp: with its size and time. k: which of several. */
 void identity_unobserved(struct buf *b, bool has_fp, uint64_t size, int64_t mtime, uint64_t k)
 {
 	buf_char(b, has_fp ? 'u' : 'n');
@@ -55,6 +59,7 @@ void identity_exec(struct buf *b, struct str boot, uint64_t pidns, uint64_t pid,
 	put64(b, n);
 }
 
+/* What a build is identified by: session and number of its event. */
 void identity_build(struct buf *b, uint64_t session, uint64_t seq)
 {
 	buf_char(b, 'b');
@@ -62,6 +67,7 @@ void identity_build(struct buf *b, uint64_t session, uint64_t seq)
 	put64(b, seq);
 }
 
+/* 128 bits, the same on any machine: it is stored. */
 struct id_hash identity_hash(const struct buf *b)
 {
 	XXH128_hash_t h = XXH3_128bits(b->p, b->n);

@@ -32,6 +32,7 @@ static int append_expanded_list(struct store *s, struct buf *b, struct str packe
 	*ret = (struct place){at, b->n - at};
 	return rc;
 }
+/* Empty if b has no memory. Points into b. */
 static struct strlist list_at(const struct buf *b, struct place p, size_t count)
 {
 	return (struct strlist){.count = b->failed ? 0 : count, .raw = str_at(b, p)};

@@ -19,6 +19,7 @@ static int64_t chunk_key(enum key_kind kind, uint32_t hash)
 	return (int64_t)kind << 32 | hash;
 }
 
+/* Order of qsort: by hash, then by id. */
 static int compare_key_entries(const void *pa, const void *pb)
 {
 	const struct key_entry *a = pa, *b = pb;
@@ -27,6 +28,7 @@ static int compare_key_entries(const void *pa, const void *pb)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
+/* c is empty then. */
 void key_cursor_release(struct key_cursor *c)
 {
 	vec_release(&c->v);
@@ -120,7 +122,7 @@ int keys_find(struct store *s, struct key_cursor *c, enum key_kind kind, uint32_
 	return 0;
 }
 
-/* Appends the entries of c between two hashes to *out. */
+/* Appends the entries of c between two hashes to *out. Both hashes are included. 0, -ENOMEM. */
 static int add_between(const struct key_cursor *c, uint32_t lo, uint32_t hi, struct key_cursor *out)
 {
 	for (size_t i = 0; i < c->v.n; i++)

@@ -8,6 +8,7 @@
 
 #define LIST_BYTES 1024
 
+/* 0, -ENOMEM. */
 int ids_add(struct ids *v, uint64_t id)
 {
 	uint64_t *p = vec_add(v);
@@ -23,6 +24,7 @@ static int compare_ids(const void *pa, const void *pb)
 	return (a > b) - (a < b);
 }
 
+/* Each once then. */
 void ids_sort(struct ids *v)
 {
 	bool sorted = true;
@@ -152,6 +154,7 @@ int lists_get(struct store *s, uint64_t key, struct ids *out)
 	return rc;
 }
 
+/* The lists of keys from `from` to `to`. 0, -errno with a sentence. */
 int lists_clear(struct store *s, uint64_t from, uint64_t to, struct err *err)
 {
 	sqlite3_stmt *st = store_stmt(s, SQL_list_clear, err);

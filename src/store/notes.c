@@ -193,6 +193,7 @@ int store_notes(struct store *s, enum notes_of of, store_id id, struct notes *re
 	return rc;
 }
 
+/* n is empty then. */
 void notes_release(struct notes *n)
 {
 	free(n->v);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* Order of qsort: by file, then by time. */
 static int compare_opens(const void *pa, const void *pb)
 {
 	const struct first_open *a = pa, *b = pb;
@@ -60,6 +61,7 @@ struct last_told {
 	uint64_t seq, path; /* path: row, 0 none */
 };
 
+/* Looks for the last name of the open file before it was opened. What pname_fact_next gives at the end: 0, -errno. */
 static int look_at_facts(struct store *s, struct cur c, uint64_t path, struct last_told *last)
 {
 	struct pname_fact f;
@@ -120,6 +122,7 @@ static int find_stretch(void *arg, const struct pname *n)
 	return 1;
 }
 
+/* Whether the name was the file's in some of the time. */
 static int overlaps_stretch(void *arg, const struct pname *n)
 {
 	const struct stretch *q = arg;

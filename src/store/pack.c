@@ -29,7 +29,7 @@ void pacc_begin(struct pacc_reader *r, struct store *s, const struct pacc_sectio
 	*r = (struct pacc_reader){.s = s, .body = sec->body, .start = s->base, .uses = uses};
 }
 
-/* A moment near another, or none. */
+/* A moment near another, or none. TIME_NONE: none. */
 static int64_t near_get(struct cur *c, int64_t start)
 {
 	uint64_t v = cur_u(c);
@@ -211,6 +211,7 @@ int pacc_put(struct store *s, struct buf *out, uint64_t session, uint32_t n, con
 
 /* ---- files ---- */
 
+/* Times count from base. */
 static void key_get(struct cur *c, int64_t base, struct pkey *k)
 {
 	k->time = time_add(base, cur_z(c));
@@ -218,6 +219,7 @@ static void key_get(struct cur *c, int64_t base, struct pkey *k)
 	k->seq = cur_u(c);
 }
 
+/* Times count from base. */
 static void key_put(struct buf *b, int64_t base, const struct pkey *k)
 {
 	buf_zigzag(b, time_sub(k->time, base));
@@ -225,6 +227,7 @@ static void key_put(struct buf *b, int64_t base, const struct pkey *k)
 	buf_varint(b, k->seq);
 }
 
+/* f is empty then. */
 void pfile_release(struct pfile *f)
 {
 	vec_release(&f->paths);
@@ -462,6 +465,7 @@ int pname_fact_next(struct store *s, struct cur *c, struct pname_fact *ret)
 	return c->bad ? PACK_DAMAGED : 1;
 }
 
+/* Times count from the store's base. other goes only with a rename. */
 void pname_fact_put(struct store *s, struct buf *out, const struct pname_fact *f)
 {
 	buf_varint(out, f->session << 3 | (f->is_old ? FACT_RENAME_OLD : f->op));
@@ -486,6 +490,7 @@ int pname_next(struct store *s, struct cur *c, struct pname *ret)
 	return c->bad ? PACK_DAMAGED : 1;
 }
 
+/* Times count from the store's base; 0 for an end that never came. */
 void pname_put(struct store *s, struct buf *out, const struct pname *n)
 {
 	buf_varint(out, n->host << 1 | n->linked);

@@ -1,6 +1,7 @@
 /* pack_process.c - what sessions told of a process, and lists of words, packed and unpacked. */
 #include "store/pack.h"
 
+/* 0, PACK_DAMAGED. */
 int pproc_get(struct store *s, struct cur *c, struct pproc *ret)
 {
 	ret->boot = cur_u(c);
@@ -10,6 +11,7 @@ int pproc_get(struct store *s, struct cur *c, struct pproc *ret)
 	return c->bad ? PACK_DAMAGED : 0;
 }
 
+/* Times count from the store's base. */
 void pproc_put(struct store *s, struct buf *out, const struct pproc *p)
 {
 	buf_varint(out, p->boot);
@@ -18,6 +20,7 @@ void pproc_put(struct store *s, struct buf *out, const struct pproc *p)
 	buf_zigzag(out, time_sub(p->started, s->base));
 }
 
+/* 1; 0 at the end; PACK_DAMAGED. */
 int pproc_section_next(struct cur *c, struct pproc_section *ret)
 {
 	if (!cur_more(c))

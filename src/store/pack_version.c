@@ -1,6 +1,7 @@
 /* pack_version.c - versions of a file, and who read them, packed and unpacked. */
 #include "store/pack.h"
 
+/* v itself may be filled again. */
 void pver_release(struct pver *v)
 {
 	vec_release(&v->gens);
@@ -94,6 +95,7 @@ int pver_next(struct cur *c, uint64_t file, int64_t *t, struct pver *v)
 	return c->bad ? PACK_DAMAGED : 1;
 }
 
+/* What is as usual is left out, as the bits of the head say; executions go as differences. */
 static void put_gens(struct buf *out, const struct pver *v)
 {
 	uint64_t process = 0;
@@ -160,6 +162,7 @@ void pver_put(struct buf *out, uint64_t file, int64_t *t, const struct pver *v)
 	}
 }
 
+/* 1; 0 at the end; PACK_DAMAGED. last: the one before; empty at first. */
 int prd_next(struct cur *c, struct prd *last, struct prd *ret)
 {
 	if (!cur_more(c))
@@ -174,6 +177,7 @@ int prd_next(struct cur *c, struct prd *last, struct prd *ret)
 	return c->bad ? PACK_DAMAGED : 1;
 }
 
+/* The difference to the last one, which becomes v. Begin with an empty one. */
 void prd_put(struct buf *out, struct prd *last, const struct prd *v)
 {
 	uint32_t n = exec_n(v->exec);

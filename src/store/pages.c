@@ -46,27 +46,32 @@ int pages_damaged(void)
 	return SQLITE_CORRUPT;
 }
 
+/* SQLite's own VFS, to which what is not done here is handed. */
 static sqlite3_vfs *real_vfs(const sqlite3_vfs *v)
 {
 	return v->pAppData;
 }
 
+/* As what it is: SQLite's file is its first member. */
 static struct pages_file *of(sqlite3_file *f)
 {
 	return (struct pages_file *)f;
 }
 
+/* Notes it, and gives SQLite's code for a damaged file. */
 static int file_is_damaged(struct pages_file *p)
 {
 	p->damaged = true;
 	return pages_damaged();
 }
 
+/* Of the page without its last bytes, and of where it stands. */
 static uint64_t page_checksum(const unsigned char *page, sqlite3_int64 offset)
 {
 	return hash_bytes(page, PAGE_BYTES - PAGE_RESERVED) ^ hash_bytes(&offset, sizeof(offset));
 }
 
+/* offset: where the page stands, which counts as well. */
 static bool is_page_intact(const unsigned char *page, sqlite3_int64 offset)
 {
 	uint64_t sum;
@@ -147,6 +152,7 @@ static int pages_write(sqlite3_file *f, const void *from, int n, sqlite3_int64 a
 	return p->real->pMethods->xWrite(p->real, from, n, at);
 }
 
+/* Whether it was found intact since the file was opened. */
 static bool is_page_checked(struct pages_file *p, uint64_t page)
 {
 	return page < p->n_checked && p->checked[page / 8] >> page % 8 & 1;
@@ -196,6 +202,7 @@ static int pages_unfetch(sqlite3_file *f, sqlite3_int64 at, void *p)
 	return of(f)->real->pMethods->xUnfetch(of(f)->real, at, p);
 }
 
+/* The room is freed in any case. Gives SQLite's code. */
 static int pages_close(sqlite3_file *f)
 {
 	struct pages_file *p = of(f);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Made at the first call; NULL: no memory. */
 struct reader *store_reader(struct store *s)
 {
 	if (!s->reader)
@@ -13,6 +14,7 @@ struct reader *store_reader(struct store *s)
 	return s->reader;
 }
 
+/* It may not be used afterwards. */
 void process_view_release(struct process_view *v)
 {
 	buf_release(&v->info);
@@ -23,6 +25,7 @@ void process_view_release(struct process_view *v)
 	vec_release(&v->sessions);
 }
 
+/* What was read is void. r can be used on. */
 static void forget_rows(struct row_reader *r)
 {
 	sqlite3_blob_close(r->blob);
@@ -41,6 +44,7 @@ static void release_slots(struct row_reader *r)
 	r->n_slots = 0;
 }
 
+/* r can be used again. */
 static void release_rows(struct row_reader *r)
 {
 	forget_rows(r);
@@ -48,6 +52,7 @@ static void release_rows(struct row_reader *r)
 	block_cursor_release(&r->outside);
 }
 
+/* NULL is no error. */
 void store_reader_free(struct store *s)
 {
 	struct reader *r = s->reader;
@@ -192,6 +197,7 @@ int read_file_row(struct store *s, uint64_t id, struct str ret[FILE_PARTS])
 	return rc <= 0 || pack_split(row, FILE_PARTS, ret) ? rc : -ENOTRECOVERABLE;
 }
 
+/* 1, 0, -errno. Valid until another row of the table is read. */
 int read_process_row(struct store *s, uint64_t id, struct str ret[PROCESS_PARTS])
 {
 	struct str row;
@@ -236,6 +242,7 @@ int read_rows_begin(struct store *s, unsigned blocks)
 	return 0;
 }
 
+/* What was read in it is void. */
 void read_rows_end(struct store *s)
 {
 	for (size_t i = 0; s->reader && i < BLOCK_TABLES; i++)
@@ -243,6 +250,7 @@ void read_rows_end(struct store *s)
 	s->viewing = false;
 }
 
+/* Ends what store_view_begin began; only the last of several ends the transaction. */
 void store_view_end(struct store *s)
 {
 	if (!s->views || --s->views)
@@ -252,6 +260,7 @@ void store_view_end(struct store *s)
 	counts_keep(s);
 }
 
+/* Ends the view however often it was begun. */
 void view_end_all(struct store *s)
 {
 	if (s->views > 1)

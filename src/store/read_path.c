@@ -179,6 +179,7 @@ int read_names(struct store *s, uint64_t path, int (*say)(void *arg, const struc
 	return read_names_since(s, path, INT64_MIN, &(struct name_reader){.say = say, .arg = arg}, err);
 }
 
+/* A visitor of names. 0, -ENOMEM. */
 static int add_named_file(void *arg, const struct pname *n)
 {
 	return ids_add(arg, n->file);

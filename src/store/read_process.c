@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+/* By time, then by session and number: as strcmp. */
 static int gkey_row_cmp(const struct gkey_row *a, const struct gkey_row *b)
 {
 	if (a->time != b->time)

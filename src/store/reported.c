@@ -33,6 +33,7 @@ static int append_event_row(struct store *s, sqlite3_stmt *st, struct rows *rows
 	return rows->bytes.failed ? -ENOMEM : 0;
 }
 
+/* Order of qsort: by time, then by session and number. */
 static int compare_events_by_time(const void *pa, const void *pb)
 {
 	const struct reported_event *a = pa, *b = pb;
@@ -160,6 +161,7 @@ int store_reported_path(struct store *s, const struct reported_event *t, struct 
 	return rc < 0 ? rc : 0;
 }
 
+/* l is empty then. */
 void reported_list_release(struct reported_list *l)
 {
 	free(l->v);

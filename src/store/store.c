@@ -15,12 +15,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* NULL if it is no absolute path. */
 static const char *variable(const char *name)
 {
 	const char *v = getenv(name);
 	return v && v[0] == '/' ? v : NULL;
 }
 
+/* The caller frees it; NULL without memory. */
 static char *join_path(const char *a, const char *b)
 {
 	char *p = NULL;
@@ -388,6 +390,7 @@ int store_check_pages(struct store *s, struct err *err)
 	return -ENOTRECOVERABLE;
 }
 
+/* NULL is no error. */
 void store_close(struct store *s)
 {
 	if (!s)
@@ -407,11 +410,13 @@ void store_close(struct store *s)
 	free(s);
 }
 
+/* It lives as long as s. */
 const char *store_home(const struct store *s)
 {
 	return s->home;
 }
 
+/* It lives as long as s. */
 const char *store_index_path(const struct store *s)
 {
 	return s->index;
@@ -422,6 +427,7 @@ bool store_was_older(const struct store *s)
 	return s->was_older;
 }
 
+/* Only for reading; it stays s's. */
 struct sqlite3 *store_sqlite(struct store *s)
 {
 	return s->db;

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+/* Points into c's bytes. */
 static struct strlist read_summary_list(struct cur *c)
 {
 	struct strlist l = {.count = cur_u(c)};

@@ -12,11 +12,13 @@ int tombstones_get(struct store *s, struct ids *ret)
 	return rc;
 }
 
+/* 0, -errno with a sentence. */
 int tombstones_put(struct store *s, const struct ids *tombstones, struct err *err)
 {
 	return lists_add(s, list_key(LIST_TOMBSTONE, 0), tombstones->v, tombstones->n, err);
 }
 
+/* 0, -ENOMEM. */
 int tombstones_add(struct ids *tombstones, uint64_t session)
 {
 	return ids_add(tombstones, session >> 1);

@@ -103,6 +103,7 @@ static int adj_put_version(void *arg, uint32_t n, const struct pver *v)
 	return rc < 0 ? rc : p->one.failed || p->part.failed ? -ENOMEM : 0;
 }
 
+/* Order of qsort. */
 static int compare_adj_readers(const void *pa, const void *pb)
 {
 	const uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;

@@ -52,6 +52,7 @@ static enum block_table adj_table_at(uint64_t place)
 	return (enum block_table)(place >> 32);
 }
 
+/* The lower half of a place; the upper one is the table's. */
 static uint64_t adj_range_at(uint64_t place)
 {
 	return place & UINT32_MAX;

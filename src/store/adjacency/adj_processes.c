@@ -45,6 +45,7 @@ static int adj_put_exec(struct adj_process_put *p, uint64_t process, const struc
 	return rc == 1 ? adj_put_touched(p, exec_id(process, e->n), ADJ_OUTPUTS) : rc;
 }
 
+/* Times go as distances, links as they are. */
 static void adj_put_forks(struct adj_process_put *p, uint64_t process, const struct process_view *v)
 {
 	buf_varint(&p->head, v->forks.n);

@@ -49,6 +49,7 @@ static size_t adj_ends_bytes(uint32_t rows)
 	return ((size_t)rows * sizeof(uint32_t) + 7) & ~(size_t)7;
 }
 
+/* For so many rows and bytes of data. */
 static size_t adj_tables_bytes(uint32_t rows, uint32_t data_n)
 {
 	return adj_ends_bytes(rows) + adj_pieces(data_n) * sizeof(uint64_t);
@@ -73,6 +74,7 @@ struct adj *adj_of(struct store *s)
 	return s->adj;
 }
 
+/* Closes its file; the mapping stays. It may be closed twice. */
 static void adj_close(struct adj *a, struct adj_segment *g)
 {
 	if (g->file < 0)
@@ -84,6 +86,7 @@ static void adj_close(struct adj *a, struct adj_segment *g)
 			a->open[i] = NULL;
 }
 
+/* Closes and unmaps the segment; its bytes count as room again. */
 static void adj_empty(struct adj *a, struct adj_segment *g)
 {
 	adj_close(a, g);
@@ -98,6 +101,7 @@ static void adj_empty(struct adj *a, struct adj_segment *g)
 	g->usable = g->damaged = false;
 }
 
+/* Nothing if it has none. */
 void adj_release(struct store *s)
 {
 	struct adj *a = s->adj;
@@ -130,6 +134,7 @@ void adj_folder(const struct store *s, char *ret, size_t size)
 		ret[0] = '\0';
 }
 
+/* The name within the folder. */
 void adj_file_name(const struct adj_name *n, char ret[96])
 {
 	snprintf(ret, 96, "%s-%llx-%llx-%016llx", n->table == BLOCK_FILE ? "files" : "processes",
@@ -219,6 +224,7 @@ static int adj_read(struct store *s, struct adj_segment *g, size_t at, size_t n)
 	return got < 0 ? (int)got : (size_t)got < n ? -EBADMSG : 0;
 }
 
+/* Whether a segment's head is whole and is that of the segment meant. */
 static bool adj_header_fits(const struct adj_header *h, const struct adj_name *n)
 {
 	return h->magic == ADJ_MAGIC && h->format == ADJ_FORMAT &&

@@ -99,7 +99,8 @@ static int next_rows(struct ix *x)
 	return 0;
 }
 
-/* All times are stored as differences to the first ever met. */
+/* All times are stored as differences to the first ever met. Does nothing if there is a base. 0, -errno with a
+ * sentence. */
 static int set_base(struct ix *x)
 {
 	if (x->s->has_base)
@@ -126,7 +127,8 @@ static int is_indexed(struct ix *x, uint64_t session, bool *ret)
 	return rc < 0 ? rc : 0;
 }
 
-/* Sessions that were forgotten. What is indexed already cannot be taken back: then all is made anew without them. */
+/* Sessions that were forgotten. What is indexed already cannot be taken back: then all is made anew without them. 0;
+ * IX_ANEW; -errno. */
 static int apply_tombstones(struct ix *x)
 {
 	const struct graph *g = &x->g;
@@ -174,7 +176,7 @@ static int feed_graph(struct ix *x)
 	return set_base(x);
 }
 
-/* What the store knows of all that the new sessions speak of, joined with that. */
+/* What the store knows of all that the new sessions speak of, joined with that. 0, -errno. */
 static int join_store(struct ix *x)
 {
 	int rc = ix_ids(x);
@@ -187,7 +189,7 @@ static int join_store(struct ix *x)
 	return rc < 0 ? rc : graph_finish(&x->g);
 }
 
-/* The old accesses of the files that have to be resolved again, and the sources of caches. */
+/* The old accesses of the files that have to be resolved again, and the sources of caches. 0, -errno. */
 static int load_slow_files(struct ix *x)
 {
 	int rc = x->fresh ? 0 : ix_choose(x);
@@ -230,6 +232,7 @@ static int transaction(struct store *s, enum store_sql which, struct err *err)
 	return st ? store_run_stmt(s, st, err) : -EIO;
 }
 
+/* The options by which the index is made stay with it. 0, -errno with a sentence. */
 static int set_options(struct ix *x)
 {
 	int rc = store_meta_set(x->s, "skew", x->o->skew, x->err);
@@ -410,7 +413,7 @@ static int fill_fresh(struct store *s, const char *path, const struct store_inde
 	return rc;
 }
 
-/* Puts the file at path, closed and on the disk, in the index's place. */
+/* Puts the file at path, closed and on the disk, in the index's place. 0, -errno with a sentence. */
 static int put_in_place(struct store *s, const char *path, struct err *err)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC), rc = 0;
@@ -447,7 +450,8 @@ static int index_fresh(struct store *s, const struct store_index_options *o, str
 	return rc < 0 ? rc : opened;
 }
 
-/* The database may have been replaced by another process's rebuild since it was opened. */
+/* The database may have been replaced by another process's rebuild since it was opened. Then opens the new one. 0,
+ * -errno with a sentence. */
 static int reopen_if_replaced(struct store *s, struct err *err)
 {
 	struct stat st;

@@ -27,12 +27,14 @@ static void append_interned_or_none(struct ix *x, struct buf *out, struct str s)
 	buf_varint(out, s.n ? id : 0);
 }
 
+/* Length, then bytes. */
 static void append_build_string(struct buf *out, struct str s)
 {
 	buf_varint(out, s.n);
 	buf_str(out, s);
 }
 
+/* As a decoded list has it: the number, and the bytes of all. */
 static void append_build_list(struct buf *out, const struct strlist *l)
 {
 	buf_varint(out, l->count);
@@ -47,6 +49,7 @@ static bool decode_build_event(struct ix *x, const struct gbuild *g, struct even
 	return event_decode(&p, p + bytes.n, 0, ret) == 0;
 }
 
+/* Appends the build as the store has it. */
 static void put_build(struct ix *x, struct buf *out, const struct gbuild *g, const struct event *ev)
 {
 	const struct event_build *b = &ev->build;
@@ -85,7 +88,7 @@ static void append_build_file(struct ix *x, struct buf *out, const struct event_
 	append_interned_or_none(x, out, f->detail);
 }
 
-/* What it made is found by what it is. */
+/* What it made is found by what it is. Does nothing for an empty s. 0, -errno. */
 static int put_key(struct ix *x, char kind, struct str s, uint64_t build)
 {
 	sqlite3_stmt *st = s.n ? store_stmt(x->s, SQL_build_key_put, x->err) : NULL;
@@ -99,7 +102,7 @@ static int put_key(struct ix *x, char kind, struct str s, uint64_t build)
 }
 
 /* Files the build's row under what it is: its note, and of each thing that it made, in v[0..n), digest, build-id, and
- * size with time. */
+ * size with time. 0, -errno. */
 static int put_build_keys(struct ix *x, const struct gbuild *build, const struct gbuild *v, size_t n, uint64_t row)
 {
 	struct event ev;

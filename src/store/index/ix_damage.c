@@ -31,17 +31,20 @@ int ix_damage_before(struct store *s, bool all, struct damage_rows *ret, struct 
 	return rc < 0 ? rc : 0;
 }
 
+/* A hole at the end of a file may only be what is still being written. */
 static enum damage_kind damage_kind_of_hole(const struct collect_hole *h)
 {
 	return h->tail ? DAMAGE_TAIL : DAMAGE_HOLE;
 }
 
+/* Whether the row tells of this very hole. */
 static bool is_row_of_hole(const struct ix *x, const struct damage_row *d, const struct collect_hole *h)
 {
 	return d->kind == damage_kind_of_hole(h) && d->segment == x->segments.v[h->segment].id && d->start == h->from &&
 	       d->session == h->session && d->stop == h->to;
 }
 
+/* Whether the store tells of the hole already. */
 static bool is_hole_known(const struct ix *x, const struct damage_rows *known, const struct collect_hole *h)
 {
 	for (size_t k = 0; k < known->n; k++)
@@ -62,6 +65,7 @@ static bool is_row_over(const struct ix *x, const struct damage_row *d)
 	return false;
 }
 
+/* Whether the logs have other damage than the index says. True also where that cannot be told. */
 bool ix_damage_is_new(struct ix *x)
 {
 	struct damage_rows known = {0};

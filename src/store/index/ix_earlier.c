@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+/* Adds a domain of the store to the graph; VEC_NONE: it failed, as x->open says. */
 static uint32_t add_domain(struct ix *x, uint64_t row)
 {
 	const struct sdomain *d = store_domain(x->s, row);
@@ -119,6 +120,7 @@ static uint32_t add_run(struct ix *x, uint64_t row)
 	return word == VEC_NONE ? 0 : word;
 }
 
+/* Adds a process that an earlier part of the session numbered; VEC_NONE: it failed. */
 static uint32_t add_numbered_process(struct ix *x, struct facts *f, struct cur *c)
 {
 	uint64_t row = cur_u(c), n = cur_u(c), run = cur_u(c);
@@ -187,6 +189,7 @@ static int get_access(struct ix *x, struct cur *c, struct gaccess *a)
 	return c->bad ? -ENOTRECOVERABLE : 0;
 }
 
+/* Adds an access that an earlier part of the session left open; VEC_NONE: it failed. */
 static uint32_t add_access(struct ix *x, struct facts *f, uint64_t seq, struct cur *c)
 {
 	struct gaccess a = {.seq = seq, .session = f->session};
@@ -211,6 +214,7 @@ static uint32_t add_access(struct ix *x, struct facts *f, uint64_t seq, struct c
 	return r->access;
 }
 
+/* Notes that something of the session is lacking: it is to be indexed as a whole. */
 static void note_lacking(void *arg, const struct facts *f)
 {
 	struct ix *x = arg;
@@ -218,6 +222,7 @@ static void note_lacking(void *arg, const struct facts *f)
 		ix_open_failed(x, -ENOMEM);
 }
 
+/* What an earlier part of the session numbered; VEC_NONE: nothing, or it failed. */
 static uint32_t find_earlier(void *arg, struct facts *f, enum facts_kind kind, uint64_t number)
 {
 	static const enum open_kind kinds[] = {OPEN_DOMAIN, OPEN_FILE, OPEN_PROCESS, OPEN_ACCESS};
@@ -272,6 +277,7 @@ static uint64_t stored_file(struct ix *x, uint32_t file)
 	return found;
 }
 
+/* The last state that an earlier part told of the file; VEC_NONE: none, or it failed. */
 static uint32_t find_earlier_state(void *arg, struct facts *f, uint32_t file)
 {
 	struct ix *x = arg;
@@ -296,6 +302,7 @@ static bool tells_of_exec(struct ix *x, struct str section, uint32_t n)
 	return false;
 }
 
+/* The execution if an earlier part told of it; VEC_NONE: not, or it failed. */
 static uint32_t find_earlier_exec(void *arg, struct facts *f, uint32_t proc, uint32_t n)
 {
 	struct ix *x = arg;

@@ -95,6 +95,7 @@ struct versions {
 	VEC(struct pver) v;
 };
 
+/* All that were ever made in it, not only those in use. */
 static void versions_release(struct versions *v)
 {
 	for (size_t i = 0; i < v->v.cap; i++)
@@ -122,7 +123,7 @@ static int unpack_versions(struct ix *x, const struct ix_row *row, uint64_t id, 
 	return rc;
 }
 
-/* Puts changed versions back into the row. */
+/* Puts changed versions back into the row. 0, -ENOMEM. */
 static int versions_put(struct ix *x, struct ix_row *row, uint64_t id, const struct versions *v)
 {
 	int64_t t = x->s->base;
@@ -139,6 +140,7 @@ static const struct pfp *fp_of(const struct ix_row *row, uint32_t index)
 	return index && index <= row->f.fps.n ? &row->f.fps.v[index - 1] : NULL;
 }
 
+/* Its content is not of a write that was seen. */
 static bool is_unobserved(const struct pver *v)
 {
 	return v->flags >> PVER_UNOBSERVED & 1;
@@ -442,7 +444,7 @@ struct old_names {
 	VEC(struct pname) v;
 };
 
-/* 0, -ENOMEM. */
+/* 0, -ENOMEM. arg: a struct old_names, which gets a copy. */
 static int add_old_name(void *arg, const struct pname *n)
 {
 	struct old_names *to = arg;

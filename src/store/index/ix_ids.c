@@ -11,6 +11,7 @@ struct asked {
 	uint32_t hash, index;
 };
 
+/* Order of qsort: by hash, then as they came. */
 static int asked_cmp(const void *pa, const void *pb)
 {
 	const struct asked *a = pa, *b = pb;
@@ -96,6 +97,7 @@ int ix_interned(struct ix *x, uint32_t word, uint64_t *ret)
 
 /* ---- domains ---- */
 
+/* 0, -errno with a sentence. */
 static int write_domain(struct ix *x, uint64_t id, const struct gdomain *d)
 {
 	sqlite3_stmt *st = store_stmt(x->s, SQL_domain_put, x->err);
@@ -143,6 +145,7 @@ static int find_domains(struct ix *x, size_t from)
 
 /* ---- paths ---- */
 
+/* dir: the folder's number. */
 static uint32_t path_hash(uint64_t dir, struct str base)
 {
 	return hash_fold(hash_mix(hash_str(base), dir));
@@ -176,7 +179,7 @@ static int set_node(struct ix *x, uint32_t node, uint64_t id, bool is_new)
 	return map_set(&x->node_rows, id, node) ? 0 : ix_oom(x);
 }
 
-/* A new path: its row is written with its names. */
+/* A new path: its row is written with its names. Takes the next row number. 0, -ENOMEM. */
 static int new_node(struct ix *x, uint32_t node, uint64_t dir)
 {
 	uint64_t id = x->next_path++;
@@ -224,7 +227,7 @@ static int ask_for_nodes(struct ix *x, size_t n, struct asked_list *ask, bool *r
 	return rc;
 }
 
-/* The row of a path whose directory has one: found in the store, or given. */
+/* The row of a path whose directory has one: found in the store, or given. 0, -errno. */
 static int find_node_row(struct ix *x, const struct asked *a)
 {
 	size_t at, found;
@@ -522,6 +525,7 @@ int ix_file_of(struct ix *x, uint64_t row, uint32_t *ret)
 
 /* ---- processes ---- */
 
+/* Appends the identity to b and gives its hash. */
 struct id_hash ix_exec_hash(struct ix *x, uint32_t exec, struct buf *b)
 {
 	const struct gexec *e = &x->g.execs.v[exec];

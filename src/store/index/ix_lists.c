@@ -106,6 +106,7 @@ static int grow_fingerprint_tables(struct ix *x)
 	return 0;
 }
 
+/* Of a file's state; of two that are alike it is the same. */
 static uint32_t fp_hash(uint32_t file, const struct gfp *fp)
 {
 	return hash_fold(hash_mix(hash_mix(fp->size, (uint64_t)fp->mtime), file));

@@ -21,6 +21,7 @@ struct plain {
 	bool linked;
 };
 
+/* The word of its host's name. */
 static uint32_t session_host(const struct ix *x, uint32_t session)
 {
 	return x->g.hosts.v[x->g.sessions.v[session].host].name;
@@ -124,6 +125,7 @@ struct had {
 	VEC(struct pname) v;
 };
 
+/* Order of qsort: by file and time. */
 static int compare_had(const void *pa, const void *pb)
 {
 	const struct pname *a = pa, *b = pb;
@@ -136,7 +138,7 @@ static int compare_had(const void *pa, const void *pb)
 	return a->linked - b->linked;
 }
 
-/* 0, -ENOMEM. */
+/* 0, -ENOMEM. arg: a struct had, which gets a copy. */
 static int add_had(void *arg, const struct pname *n)
 {
 	struct had *h = arg;
@@ -172,6 +174,7 @@ static bool is_had(const struct ix *x, const struct had *h, const struct gname *
 	return h->v.n && bsearch(&key, h->v.v, h->v.n, sizeof(key), compare_had);
 }
 
+/* Order of qsort: by path and time. */
 static int name_cmp(const void *pa, const void *pb)
 {
 	const struct gname *a = pa, *b = pb;
@@ -314,6 +317,7 @@ static int replay(struct ix *x, struct ix_nodes *queue)
 	return rc < 0 ? rc : take_replayed_names(x);
 }
 
+/* Order of qsort: by path, then by time. */
 static int compare_name_events(const void *pa, const void *pb)
 {
 	const struct gname_event *const *a = pa, *const *b = pb;
@@ -343,6 +347,7 @@ static int dirty_reloaded(struct ix *x, struct ix_nodes *queue)
 	return rc;
 }
 
+/* Whether it takes the old path away. */
 static bool renames_path(const struct gname_event *e)
 {
 	return e->op == TERM_nameop_rename && e->old != VEC_NONE && e->old != e->path;

@@ -82,6 +82,7 @@ int ix_open_find(struct ix *x, enum open_kind kind, uint64_t number, struct cur 
 
 /* ---- what is kept ---- */
 
+/* A state as the store has it: size and time of change. */
 static void put_fp(struct buf *out, const struct gfp *fp)
 {
 	buf_varint(out, fp->size);
@@ -116,6 +117,7 @@ static void put_access(const struct graph *g, const struct gaccess *a, struct bu
 	}
 }
 
+/* v must be sorted. */
 static bool has_number(const struct ids *v, uint64_t number)
 {
 	for (size_t lo = 0, hi = v->n; lo < hi;) {
@@ -135,6 +137,7 @@ bool ix_goes_on(const struct ix *x, uint64_t session)
 	return has_number(&x->open.going_on, session);
 }
 
+/* Notes what a number means, for the next part of the session. 0, -ENOMEM. */
 static int note_given(struct ix *x, uint32_t session, enum open_kind kind, uint64_t number, uint32_t index,
                       uint32_t exec, uint32_t run)
 {
@@ -147,7 +150,7 @@ static int note_given(struct ix *x, uint32_t session, enum open_kind kind, uint6
 }
 
 /* An access without an end, or to a stream: what was moved through that may be told after its end (doc/witness.md). Of
- * others no more is said, or the session is read whole. */
+ * others no more is said, or the session is read whole. 0, -ENOMEM. */
 static int note_access(struct ix *x, uint32_t session, uint64_t seq, uint32_t at)
 {
 	const struct gaccess *a = &x->g.accesses.v[at];
@@ -162,7 +165,7 @@ static int note_access(struct ix *x, uint32_t session, uint64_t seq, uint32_t at
 	return note_given(x, session, OPEN_ACCESS, seq, at, from, (uint32_t)to->n - from);
 }
 
-/* What a number of that kind, given to the thing `at`, needs to be kept. */
+/* What a number of that kind, given to the thing `at`, needs to be kept. 0, -ENOMEM. */
 static int note_number(struct ix *x, const struct facts *f, enum open_kind kind, uint64_t number, uint32_t at)
 {
 	if (kind == OPEN_ACCESS)
@@ -174,6 +177,7 @@ static int note_number(struct ix *x, const struct facts *f, enum open_kind kind,
 	return note_given(x, f->session, kind, number, at, 0, 0);
 }
 
+/* All numbers of a kind. 0, -ENOMEM. */
 static int note_numbers(struct ix *x, const struct facts *f, enum open_kind kind, const struct dense *d)
 {
 	int rc = 0;
@@ -186,7 +190,8 @@ static int note_numbers(struct ix *x, const struct facts *f, enum open_kind kind
 	return rc;
 }
 
-/* The files whose state this session told, of those that it spoke of now. */
+/* The files whose state this session told, of those that it spoke of now. first: those of x->open.given from there on.
+ * 0, -ENOMEM. */
 static int note_states(struct ix *x, const struct facts *f, size_t first)
 {
 	int rc = 0;
@@ -199,6 +204,7 @@ static int note_states(struct ix *x, const struct facts *f, size_t first)
 	return rc;
 }
 
+/* Keeps what the numbers of a session mean if it goes on; of one that ended or has holes, nothing. 0, -errno. */
 static int end_session(void *arg, struct facts *f)
 {
 	struct ix *x = arg;
@@ -319,6 +325,7 @@ static int put_given(struct ix *x, const struct ix_given *g)
 	return rc < 0 ? rc : x->b1.failed ? ix_oom(x) : 0;
 }
 
+/* Order of qsort: by session, kind and number. */
 static int compare_given(const void *pa, const void *pb)
 {
 	const struct ix_given *a = pa, *b = pb;
@@ -329,6 +336,7 @@ static int compare_given(const void *pa, const void *pb)
 	return (a->number > b->number) - (a->number < b->number);
 }
 
+/* A number and what it means, with its length. */
 static void put_entry(struct buf *out, uint64_t number, struct str what)
 {
 	buf_varint(out, number);
@@ -429,6 +437,7 @@ int ix_write_open(struct ix *x)
 	return rc;
 }
 
+/* It may not be used afterwards. */
 void ix_open_release(struct ix *x)
 {
 	for (size_t i = 0; i < OPEN_BLOCKS; i++)

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+/* Order of qsort. */
 static int pair_cmp(const void *pa, const void *pb)
 {
 	const struct ix_pair *a = pa, *b = pb;

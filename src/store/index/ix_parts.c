@@ -11,6 +11,7 @@ struct known_session {
 	bool ended, holes;
 };
 
+/* ret is empty where the store has no such session. 0, -errno. */
 static int find_known(struct ix *x, uint64_t number, struct known_session *ret)
 {
 	*ret = (struct known_session){0};
@@ -32,6 +33,7 @@ static int find_known(struct ix *x, uint64_t number, struct known_session *ret)
 	return rc < 0 ? rc : 0;
 }
 
+/* Order of qsort: as the events lie in the session. */
 static int frame_cmp(const void *pa, const void *pb)
 {
 	const struct collect_frame *a = pa, *b = pb;
@@ -68,7 +70,7 @@ static int add_old_places(struct ix *x, uint64_t session, struct place_list *out
 	return rc;
 }
 
-/* Reads the frames of a place. A segment that was taken away is passed over. */
+/* Reads the frames of a place. A segment that was taken away is passed over. Only -ENOMEM is a failure. */
 static int scan_place(struct ix *x, const struct ix_place *p)
 {
 	struct err gone = {0};
@@ -184,6 +186,7 @@ static int compare_by_place(const void *pa, const void *pb)
 	return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
+/* Order of qsort: by the first event. */
 static int compare_by_first(const void *pa, const void *pb)
 {
 	const struct met_session *a = pa, *b = pb;

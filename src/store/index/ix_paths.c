@@ -227,7 +227,7 @@ struct names {
 	VEC(struct pname) v;
 };
 
-/* 0, -ENOMEM. */
+/* 0, -ENOMEM. arg: a struct names, which gets a copy. */
 static int add_stored_name(void *arg, const struct pname *n)
 {
 	struct names *to = arg;

@@ -25,6 +25,7 @@ struct proc_writer {
 	struct block_writer rows;
 };
 
+/* Its id in the store. */
 static uint64_t execution_row_of(const struct ix *x, uint32_t exec)
 {
 	return exec_id(x->procs.v[x->g.execs.v[exec].proc], x->g.execs.v[exec].n);
@@ -75,6 +76,7 @@ static int chain_facts(struct proc_writer *w)
 	return 0;
 }
 
+/* Order of qsort: as the events lie in the sessions. */
 static int compare_session_facts(const void *pa, const void *pb)
 {
 	const struct session_fact *a = pa, *b = pb;

@@ -65,6 +65,7 @@ struct run_fact {
 	size_t index;
 };
 
+/* Order of qsort: facts of one run next to each other. */
 static int fact_cmp(const void *pa, const void *pb)
 {
 	const struct run_fact *a = pa, *b = pb;
@@ -163,7 +164,7 @@ static int old_run(struct ix *x, uint64_t id, struct buf *out, int64_t *began)
 	return rc < 0 ? rc : 0;
 }
 
-/* The earliest moment that a fact tells of its run. */
+/* The earliest moment that a fact tells of its run. ns. */
 static int64_t fact_time(const struct ix *x, const struct run_fact *f)
 {
 	if (f->kind == RUN_IS)
@@ -237,7 +238,7 @@ static int ix_write_runs(struct ix *x)
 
 /* ---- sessions ---- */
 
-/* The rows that the session told of, in the place of those that it told of before. */
+/* The rows that the session told of, in the place of those that it told of before. Sorts v. 0, -errno. */
 static int put_told_rows(struct ix *x, const struct ix_session *s, enum list_kind kind, struct ids *v)
 {
 	uint64_t key = list_key(kind, s->id);
@@ -415,7 +416,7 @@ static int write_session(struct ix *x, uint32_t i)
 	return rc < 0 ? rc : put_told_rows(x, s, LIST_TOLD_PATH, &s->paths);
 }
 
-/* What each session told of, so that it can be taken back when it is read again. */
+/* What each session told of, so that it can be taken back when it is read again. 0, -errno. */
 static int session_rows(struct ix *x)
 {
 	int rc = collect_frame_places(x);
@@ -426,6 +427,7 @@ static int session_rows(struct ix *x)
 	return rc;
 }
 
+/* 0, -errno with a sentence. */
 static int write_sessions(struct ix *x)
 {
 	int rc = session_rows(x);
@@ -467,6 +469,7 @@ static int find_attached(struct ix *x)
 	return 0;
 }
 
+/* 0, -errno with a sentence. */
 static int write_row_lists(struct ix *x)
 {
 	int rc = ix_pairs_write(x, &x->run_list, LIST_RUN);
@@ -479,6 +482,7 @@ static int write_row_lists(struct ix *x)
 	return rc;
 }
 
+/* 0, -errno with a sentence. */
 static int write_keys(struct ix *x)
 {
 	int rc = 0;

@@ -53,6 +53,7 @@ static int full_path(const struct ix *x, const char *path, char *out, size_t siz
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
+/* Order of qsort: by path. */
 static int segment_cmp(const void *pa, const void *pb)
 {
 	const struct ix_segment *a = pa, *b = pb;
@@ -115,7 +116,7 @@ static int scan_log_entry(struct ix *x, const char *below, const char *name, uns
 	return 0;
 }
 
-/* Finds the segments below logs: <host>/<day>/<slot>.stl, of any depth up to 4. */
+/* Finds the segments below logs: <host>/<day>/<slot>.stl, of any depth up to 4. 0, -errno with a sentence. */
 static int scan_log_folder(struct ix *x, const char *below, unsigned depth, size_t known)
 {
 	char dir[4096];
@@ -154,7 +155,7 @@ static int frame_begins_at(const char *path, uint64_t offset, uint64_t sum)
 }
 
 /* A file that is shorter and begins as before was cut. What the index knows of it is not doubted; what was appended
- * since is found from the beginning. */
+ * since is found from the beginning. s->done and s->from become 0. 0; IX_REPLACED; -errno. */
 static int look_at_short(struct ix_segment *s, const char *full)
 {
 	if (s->size >= s->done)
@@ -165,7 +166,8 @@ static int look_at_short(struct ix_segment *s, const char *full)
 	return rc < 0 ? rc : rc ? 0 : IX_REPLACED;
 }
 
-/* After it was scanned: had it been replaced just before, that would show now; just after, it shows the next time. */
+/* After it was scanned: had it been replaced just before, that would show now; just after, it shows the next time. 0;
+ * IX_REPLACED; -errno. */
 static int look_at_end(const struct ix_segment *s, const char *full, const struct ix_mark *was)
 {
 	if (!s->touched || s->is_new || !was->sum)

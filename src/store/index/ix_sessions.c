@@ -84,11 +84,13 @@ int ix_gkey(struct ix *x, const struct pkey *k, struct gkey *ret)
 	return rc;
 }
 
+/* The session by its row in the store. */
 struct pkey ix_pkey(const struct ix *x, const struct gkey *k)
 {
 	return (struct pkey){k->time, ix_session_row(x, k->session), k->seq};
 }
 
+/* 0, -ENOMEM. */
 static int set_session_row(struct ix *x, uint32_t i, uint64_t row)
 {
 	x->sessions.v[i].id = row;

@@ -40,6 +40,7 @@ static void list_begin(struct ix *x)
 {
 	buf_reset(&x->b2);
 }
+/* list_begin comes before, list_end after. */
 static void list_add(struct ix *x, const char *text)
 {
 	append_summary_string(&x->b2, str_of(text));
@@ -52,6 +53,7 @@ static void list_end(struct ix *x, struct buf *out, size_t n)
 	out->failed |= x->b2.failed;
 }
 
+/* A list of n texts. Uses x->b2. */
 static void put_texts(struct ix *x, struct buf *out, char *const *v, size_t n)
 {
 	list_begin(x);
@@ -68,7 +70,7 @@ static bool varies(const struct summary_pair *p)
 
 enum which { ALL, LASTING, VARYING };
 
-/* How many there are. */
+/* How many there are. Uses x->b2 and x->b3; the caller ends the list. */
 static size_t gather_pairs(struct ix *x, const struct summary_pair *v, size_t n, enum which which)
 {
 	size_t found = 0;

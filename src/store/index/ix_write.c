@@ -37,6 +37,7 @@ static int prd_cmp(const void *pa, const void *pb)
 	return (a->n > b->n) - (a->n < b->n);
 }
 
+/* Order of qsort: by version, then by execution. */
 static int compare_by_version(const void *pa, const void *pb)
 {
 	const struct prd *a = pa, *b = pb;
@@ -45,12 +46,13 @@ static int compare_by_version(const void *pa, const void *pb)
 	return (a->exec > b->exec) - (a->exec < b->exec);
 }
 
+/* Its id in the store. */
 static uint64_t reader_execution_row(const struct ix *x, uint32_t exec)
 {
 	return exec_id(x->procs.v[x->g.execs.v[exec].proc], x->g.execs.v[exec].n);
 }
 
-/* 0, -errno. */
+/* 0, -errno. Version n of the file was used by exec. */
 static int add_reader(struct file_writer *w, uint64_t exec, uint32_t n)
 {
 	struct prd *r = vec_add(&w->readers);
@@ -230,6 +232,7 @@ static struct known known_version_of(const struct pver *v, const struct pfp *fp)
 	return k;
 }
 
+/* Order of qsort: equal ones next to each other, those that were seen first. */
 static int known_cmp(const void *pa, const void *pb)
 {
 	const struct known *a = pa, *b = pb;
@@ -389,7 +392,7 @@ static int fill_file_lists(struct file_writer *w, uint32_t file, const struct ix
 	return rc;
 }
 
-/* The store says that it has objects of HDF5 files, from the first on. */
+/* The store says that it has objects of HDF5 files, from the first on. 0, -errno with a sentence. */
 static int note_objects(struct ix *x, unsigned kind)
 {
 	if (!gkind_is_object(kind) || x->has_objects)
@@ -448,7 +451,7 @@ static bool shows_better(const struct pname *a, const struct pname *b)
 	return a->to == TIME_NEVER && a->linked ? a->from < b->from : a->from > b->from;
 }
 
-/* arg: struct shown; the better of two, in whatever order they are met. */
+/* arg: struct shown; the better of two, in whatever order they are met. Always 0. */
 static int choose_shown_name(void *arg, const struct pname *n)
 {
 	struct shown *b = arg;
@@ -480,6 +483,7 @@ static void look_at_found(struct ix *x, struct shown *b)
 	}
 }
 
+/* A visitor of names: passes over those that still hold. */
 static int choose_ended_name(void *arg, const struct pname *n)
 {
 	return n->to == TIME_NEVER ? 0 : choose_shown_name(arg, n); /* the open ones were found now */
@@ -525,6 +529,7 @@ static int find_shown(struct file_writer *w, uint32_t file)
 	return rc;
 }
 
+/* Copies what names the file had, so that the row can go. */
 static void keep_shown(struct file_writer *w, const struct ix_row *row)
 {
 	w->f.shown_dir = row->f.shown_dir;

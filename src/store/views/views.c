@@ -63,21 +63,25 @@ static const struct kind {
     [VIEW_build_output] = {views_build_outputs, {SQL_max_build, SQL_COUNT}},
 };
 
+/* 0, -ENOMEM. */
 static int unit_of_process(struct cursor *c, uint64_t id, struct str text)
 {
 	(void)text;
 	return ids_add(&c->found[0], exec_process(id));
 }
+/* 0, -ENOMEM. */
 static int unit_of_file(struct cursor *c, uint64_t id, struct str text)
 {
 	(void)text;
 	return ids_add(&c->found[0], version_file(id));
 }
+/* The row's own id. 0, -ENOMEM. */
 static int unit_itself(struct cursor *c, uint64_t id, struct str text)
 {
 	(void)text;
 	return ids_add(&c->found[0], id);
 }
+/* The process and the file that id would be of, for it may be an execution or a version. 0, -ENOMEM. */
 static int units_of_edge(struct cursor *c, uint64_t id, struct str text)
 {
 	(void)text;
@@ -90,11 +94,13 @@ static int units_to_edge(struct cursor *c, uint64_t id, struct str text)
 	c->to = id;
 	return id ? ids_add(&c->found[0], 1) : 0; /* one unit, whose lines are all that lead there */
 }
+/* The unit id itself and the process that it would be of, for it may be either. 0, -ENOMEM. */
 static int units_of_attribute(struct cursor *c, uint64_t id, struct str text)
 {
 	(void)text;
 	return ids_add(&c->found[0], id) < 0 || ids_add(&c->found[1], exec_process(id)) < 0 ? -ENOMEM : 0;
 }
+/* The processes of the run. 0, -errno. */
 static int units_of_run(struct cursor *c, uint64_t id, struct str text)
 {
 	(void)text;
@@ -108,6 +114,7 @@ static int unit_of_path(struct cursor *c, uint64_t id, struct str text)
 	int rc = read_path_id(c->s, text, &row);
 	return rc == 1 ? ids_add(&c->found[0], row) : rc;
 }
+/* A visitor of names. 0, -ENOMEM. */
 static int collect_named_file(void *arg, const struct pname *n)
 {
 	struct cursor *c = arg;
@@ -127,7 +134,7 @@ static int units_by_path(struct cursor *c, uint64_t id, struct str text)
 		rc = ids_add(&c->found[0], absent);
 	return rc;
 }
-/* The paths of a file. */
+/* The paths of a file. Adds them to c->found[0]. 0 or more; -errno. */
 static int units_by_name(struct cursor *c, uint64_t id, struct str text)
 {
 	(void)text;
@@ -173,7 +180,7 @@ static int units_reported_of_run(struct cursor *c, uint64_t id, struct str text)
 	return rc;
 }
 
-/* The build of that public id. */
+/* The build of that public id. Adds it to c->found[0]. 0, also if there is none; -errno. */
 static int unit_of_build(struct cursor *c, uint64_t id, struct str text)
 {
 	char name[26] = "";
@@ -262,6 +269,7 @@ struct own {
 	struct reader *reader;
 	bool viewing;
 };
+/* The store reads with the cursor's own reader until own_end, so that the caller's rows stay as they are. */
 static struct own own_begin(struct cursor *c)
 {
 	struct own o = {c->s->reader, c->s->viewing};
@@ -269,6 +277,7 @@ static struct own own_begin(struct cursor *c)
 	c->s->viewing = false; /* rows that the caller's view keeps are not ours */
 	return o;
 }
+/* Gives the store back the reader that own_begin took. */
 static void own_end(struct cursor *c, struct own o)
 {
 	c->reader = c->s->reader;
@@ -312,6 +321,7 @@ static int x_connect(sqlite3 *db, void *aux, int argc, const char *const *argv, 
 	return SQLITE_OK;
 }
 
+/* SQLite's callback: frees v. */
 static int x_disconnect(sqlite3_vtab *v)
 {
 	free(v);
@@ -358,6 +368,7 @@ static int x_open(sqlite3_vtab *v, sqlite3_vtab_cursor **ret)
 	return SQLITE_OK;
 }
 
+/* Frees the cursor. Rows that the store's other reader holds stay. */
 static int x_close(sqlite3_vtab_cursor *v)
 {
 	struct cursor *c = (struct cursor *)v;
@@ -402,6 +413,7 @@ static int x_filter(sqlite3_vtab_cursor *v, int num, const char *str, int argc, 
 	return c->failed ? SQLITE_ERROR : SQLITE_OK;
 }
 
+/* To the next line; rows without one are passed over. SQLITE_ERROR if the store could not be read. */
 static int x_next(sqlite3_vtab_cursor *v)
 {
 	struct cursor *c = (struct cursor *)v;
@@ -411,6 +423,7 @@ static int x_next(sqlite3_vtab_cursor *v)
 	return c->failed ? SQLITE_ERROR : SQLITE_OK;
 }
 
+/* SQLite's callback: has the cursor passed its last line? */
 static int x_eof(sqlite3_vtab_cursor *v)
 {
 	const struct cursor *c = (const struct cursor *)v;
@@ -428,6 +441,7 @@ static void result_real(sqlite3_context *out, int64_t bits)
 		sqlite3_result_text(out, "nan", 3, SQLITE_STATIC);
 }
 
+/* A column of the current line. Texts are copied. */
 static int x_column(sqlite3_vtab_cursor *v, sqlite3_context *out, int column)
 {
 	const struct cursor *c = (const struct cursor *)v;
@@ -443,6 +457,7 @@ static int x_column(sqlite3_vtab_cursor *v, sqlite3_context *out, int column)
 	return SQLITE_OK;
 }
 
+/* SQLite's callback: *ret becomes the number of the cursor's line. */
 static int x_rowid(sqlite3_vtab_cursor *v, sqlite3_int64 *ret)
 {
 	*ret = (sqlite3_int64)((const struct cursor *)v)->rowid;
@@ -462,6 +477,7 @@ static const sqlite3_module module = {
     .xRowid = x_rowid,
 };
 
+/* Makes the documented views. 0, -errno with a sentence. */
 int store_views(struct store *s, struct err *err)
 {
 	for (unsigned i = 0; i < VIEW_COUNT; i++) {

@@ -41,11 +41,13 @@ static int build_line(void *arg, const struct store_build *b)
 	return 0;
 }
 
+/* The line of one build. A failure is noted in c->failed. */
 void views_builds(struct cursor *c)
 {
 	c->failed |= store_build(c->s, c->unit, build_line, c) < 0;
 }
 
+/* Nothing if it is no digest. */
 static void line_set_digest(struct cursor *c, struct line *l, unsigned column, struct str bytes)
 {
 	struct digest d;
@@ -57,6 +59,7 @@ static void line_set_digest(struct cursor *c, struct line *l, unsigned column, s
 	line_set_cstr(c, l, column, text);
 }
 
+/* Nothing for no bytes. */
 static void line_set_hex(struct cursor *c, struct line *l, unsigned column, struct str bytes)
 {
 	size_t at = c->text.n;
@@ -90,6 +93,7 @@ static int input_lines(void *arg, const struct store_build *b)
 	return 0;
 }
 
+/* A line for each input of one build. */
 void views_build_inputs(struct cursor *c)
 {
 	c->failed |= store_build(c->s, c->unit, input_lines, c) < 0;
@@ -118,6 +122,7 @@ static int output_lines(void *arg, const struct store_build *b)
 	return 0;
 }
 
+/* A line for each output of one build. */
 void views_build_outputs(struct cursor *c)
 {
 	c->failed |= store_build(c->s, c->unit, output_lines, c) < 0;

@@ -1,6 +1,7 @@
 /* views_hdf5.c - the tables of what lies in HDF5 files: shapes, and which parts of datasets were moved. */
 #include "store/views/views_line.h"
 
+/* The one event of the row; NULL if it is of another kind, or failed. told is to be released. */
 static const struct reported_event *read_single_event(struct cursor *c, struct reported_list *told, uint64_t kind)
 {
 	c->failed |= read_reported(c->s, c->unit, told) < 0;
@@ -19,6 +20,7 @@ static void put_numbers(struct cursor *c, struct line *l, unsigned column, const
 	buf_release(&b);
 }
 
+/* Only if the column is asked for. */
 static void line_set_event_path(struct cursor *c, struct line *l, unsigned column, const struct reported_event *t)
 {
 	struct str path;
@@ -46,6 +48,7 @@ void views_hdf5_objects(struct cursor *c)
 	reported_list_release(&told);
 }
 
+/* The line of one part of a dataset, if the row is of one. */
 void views_hdf5_parts(struct cursor *c)
 {
 	struct reported_list told;

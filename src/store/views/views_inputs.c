@@ -13,6 +13,7 @@ struct step {
 	size_t ngens, nuses;
 };
 
+/* How many edges from from on lead to the same. */
 static size_t run_length(const struct edges *e, size_t from)
 {
 	size_t n = 1;
@@ -26,11 +27,13 @@ static bool is_in_time(const struct edge *gen, const struct edge *use)
 {
 	return gen->hi == TIME_NONE || use->lo <= gen->hi;
 }
+/* Whether what was used certainly went into what was made. */
 static bool is_sure(const struct edge *gen, const struct edge *use)
 {
 	return gen->sure && use->sure && gen->part == use->part && (gen->over == TIME_NONE || use->lo <= gen->over);
 }
 
+/* A line where an execution used one version in time to make another: all its uses in one edge. */
 static void append_input(struct cursor *c, uint64_t version, const struct step *st)
 {
 	bool any = false, sure = false, own = false;
@@ -63,6 +66,7 @@ static void append_input(struct cursor *c, uint64_t version, const struct step *
 	line_set_cstr(c, l, C_input_via, term_name(SET_via, sum.via));
 }
 
+/* The lines of all inputs of a version: what each of its makers used. */
 static void append_inputs(struct cursor *c, struct asked *a, uint64_t version)
 {
 	c->failed |= store_gens(c->s, version, &a->gens) < 0;
@@ -78,6 +82,7 @@ static void append_inputs(struct cursor *c, struct asked *a, uint64_t version)
 	}
 }
 
+/* The inputs of all versions of one file. */
 void views_inputs(struct cursor *c)
 {
 	struct asked a = {.gens = {.parts = true}, .uses = {.parts = true}};

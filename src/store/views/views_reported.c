@@ -17,6 +17,7 @@ static void line_set_reporter(struct cursor *c, struct line *l, unsigned column,
 	reported_list_release(&who);
 }
 
+/* Only if the column is asked for and there is a run. */
 static void put_ulid(struct cursor *c, struct line *l, unsigned column, store_id run)
 {
 	struct run_info info;
@@ -24,6 +25,7 @@ static void put_ulid(struct cursor *c, struct line *l, unsigned column, store_id
 		line_set_text(c, l, column, info.ulid);
 }
 
+/* The line of what a program said, if the row is of that. */
 void views_annotations(struct cursor *c)
 {
 	struct reported_list told;
@@ -71,6 +73,7 @@ void views_annotations(struct cursor *c)
 	reported_list_release(&told);
 }
 
+/* The line of a rank of MPI, if the row is of one. */
 void views_ranks(struct cursor *c)
 {
 	struct reported_list told;
@@ -91,6 +94,7 @@ void views_ranks(struct cursor *c)
 	reported_list_release(&told);
 }
 
+/* The line of accesses by MPI, if the row is of those. */
 void views_mpiio(struct cursor *c)
 {
 	struct reported_list told;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Without a code where the ending is not known. */
 static void line_set_ending(struct cursor *c, struct line *l, unsigned ending, unsigned code, uint64_t e, uint64_t n)
 {
 	line_set_cstr(c, l, ending, term_name(SET_ending, e));
@@ -56,6 +57,7 @@ void views_runs(struct cursor *c)
 	line_set_list(c, l, C_run_labels, &r.labels);
 }
 
+/* Nothing if it is not in the store. */
 static void fill_execution(struct cursor *c, struct line *l, uint64_t id)
 {
 	struct exec_info x;
@@ -166,6 +168,7 @@ void views_versions(struct cursor *c)
 	}
 }
 
+/* An access of the process c->unit; sec: the execution and session that it is of. */
 static void fill_access(struct cursor *c, struct line *l, const struct pacc_section *sec, const struct pacc *a)
 {
 	static const struct {
@@ -208,6 +211,7 @@ static void fill_access(struct cursor *c, struct line *l, const struct pacc_sect
 		line_set_id(l, C_access_used, version_id(a->file, a->use));
 }
 
+/* A line for each sort of calls of an access. */
 static void append_io_lines(struct cursor *c, const struct pacc_section *sec, const struct pacc *a)
 {
 	char text[24];
@@ -271,6 +275,7 @@ void views_accesses(struct cursor *c)
 	buf_release(&copy);
 }
 
+/* A line for each edge in c->edges. accessed: it has figures of accesses. */
 static void append_edge_lines(struct cursor *c, uint64_t from, const char *type, bool accessed)
 {
 	for (size_t i = 0; i < c->edges.n; i++) {
@@ -354,6 +359,7 @@ void views_edges(struct cursor *c)
 	}
 }
 
+/* Appends a line; without memory none is appended. */
 static void add_attribute(struct cursor *c, uint64_t id, const char *kind, const char *source, struct str name,
                           struct str value)
 {
@@ -408,7 +414,7 @@ struct naming {
 	struct buf path;
 };
 
-/* 0, -ENOMEM. */
+/* 0, -ENOMEM. A row of the view. arg: a struct naming. */
 static int add_name(void *arg, const struct pname *n)
 {
 	struct naming *w = arg;
@@ -423,6 +429,7 @@ static int add_name(void *arg, const struct pname *n)
 	return 0;
 }
 
+/* A line for each name that the path was of. */
 void views_names(struct cursor *c)
 {
 	struct naming w = {.c = c};
@@ -431,6 +438,7 @@ void views_names(struct cursor *c)
 	buf_release(&w.path);
 }
 
+/* exec or run 0: not of one. Without a count the column is null. */
 static void add_gap(struct cursor *c, uint64_t exec, uint64_t run, const struct pproc_gap *g)
 {
 	struct line *l = lines_append(c);
@@ -446,6 +454,7 @@ static void add_gap(struct cursor *c, uint64_t exec, uint64_t run, const struct 
 	line_set_text(c, l, C_gap_text, store_interned(c->s, g->text));
 }
 
+/* A visitor of gaps without an execution. Always 0. */
 static int session_gap(void *arg, uint64_t run, const struct pproc_gap *g)
 {
 	add_gap(arg, 0, run, g);
@@ -482,11 +491,13 @@ struct rival {
 	bool beaten;
 };
 
+/* Made by stemma itself for a whole run, and not read from elsewhere. */
 static bool is_own_summary(const struct summary_info *m)
 {
 	return m->ulid.n && !m->source.n && !m->set.n;
 }
 
+/* By time, then by session and number. */
 static bool is_before(const struct summary_info *a, const struct summary_info *b)
 {
 	if (a->time != b->time)
@@ -494,7 +505,7 @@ static bool is_before(const struct summary_info *a, const struct summary_info *b
 	return a->session != b->session ? a->session < b->session : a->seq < b->seq;
 }
 
-/* A callback: r->beaten is set where the other summary of the run counts in its place. */
+/* A callback: r->beaten is set where the other summary of the run counts in its place. Always 0. */
 static int meet_rival(void *arg, const struct summary_info *other)
 {
 	struct rival *r = arg;
@@ -537,23 +548,27 @@ static void put_pairs(struct cursor *c, const struct reported_event *t, const st
 	}
 }
 
+/* first: it must not vary. */
 static void property_more(struct cursor *c, struct line *l, const struct reported_event *t, bool first)
 {
 	line_set_cstr(c, l, C_property_moment, term_name(SET_moment, t->ev.machine.moment));
 	line_set_cstr(c, l, C_property_type, first ? "invariant" : "variant");
 }
+/* What a parameter has beyond name and value. */
 static void parameter_more(struct cursor *c, struct line *l, const struct reported_event *t, bool first)
 {
 	(void)first;
 	line_set_cstr(c, l, C_property_moment, term_name(SET_moment, t->ev.machine.moment));
 	line_set_cstr(c, l, C_property_type, "parameter");
 }
+/* What a result has beyond name and value. */
 static void result_more(struct cursor *c, struct line *l, const struct reported_event *t, bool first)
 {
 	(void)first;
 	line_set_text(c, l, C_result_source, t->ev.result.source);
 }
 
+/* A line for each property and parameter of an event of the machine. */
 void views_properties(struct cursor *c)
 {
 	struct reported_list told;
@@ -567,6 +582,7 @@ void views_properties(struct cursor *c)
 	reported_list_release(&told);
 }
 
+/* A line for each result of an event, and for each that is missing. */
 void views_results(struct cursor *c)
 {
 	struct reported_list told;
@@ -616,6 +632,7 @@ static int summary_line(void *arg, const struct summary_info *m)
 	return 0;
 }
 
+/* The line of one summary. */
 void views_summaries(struct cursor *c)
 {
 	c->failed |= read_summary(c->s, c->unit, summary_line, c) < 0;
@@ -654,6 +671,7 @@ static int figure_lines(void *arg, const struct summary_info *m)
 	return 0;
 }
 
+/* A line for each figure of one summary. */
 void views_figures(struct cursor *c)
 {
 	c->failed |= read_summary(c->s, c->unit, figure_lines, c) < 0;
