@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+/* How many digits stand there. */
 static size_t skip_digits(const char *p, size_t n, size_t at)
 {
 	size_t first = at;

@@ -34,6 +34,7 @@ static void quote_numbers(const char *p, size_t n, struct buf *out)
 	buf_add(out, p + from, n - from);
 }
 
+/* 0 and it is to be released; -ENOMEM. */
 int jin_open(struct jin *in, const char *text, size_t n)
 {
 	*in = (struct jin){.line = 1};
@@ -44,6 +45,7 @@ int jin_open(struct jin *in, const char *text, size_t n)
 	return -ENOMEM;
 }
 
+/* It may be released twice. */
 void jin_release(struct jin *in)
 {
 	buf_release(&in->text);

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+/* Before a value, where one stands before it. */
 static void write_jout_separator(struct jout *j)
 {
 	if (j->comma)
@@ -13,18 +14,21 @@ static void write_jout_separator(struct jout *j)
 	j->comma = false;
 }
 
+/* A comma stands before it where one is due; none before its first member. */
 void jout_open(struct jout *j, char bracket)
 {
 	write_jout_separator(j);
 	buf_char(j->b, bracket);
 }
 
+/* A comma stands before what comes next. */
 void jout_close(struct jout *j, char bracket)
 {
 	buf_char(j->b, bracket);
 	j->comma = true;
 }
 
+/* A new line, indented; nothing where all stands on one line. */
 void jout_line(struct jout *j, unsigned depth)
 {
 	if (!j->indent)
@@ -72,6 +76,7 @@ void jout_base64(struct jout *j, struct str s)
 	j->comma = true;
 }
 
+/* A value must come next. */
 void jout_key(struct jout *j, const char *name)
 {
 	jout_text(j, str_of(name));
@@ -86,6 +91,7 @@ void jout_null(struct jout *j)
 	j->comma = true;
 }
 
+/* value: without its decimals. */
 void jout_decimal(struct jout *j, int64_t value, unsigned decimals)
 {
 	write_jout_separator(j);
@@ -93,6 +99,7 @@ void jout_decimal(struct jout *j, int64_t value, unsigned decimals)
 	j->comma = true;
 }
 
+/* As a member. */
 void jout_bool(struct jout *j, const char *name, bool value)
 {
 	jout_key(j, name);
@@ -100,6 +107,7 @@ void jout_bool(struct jout *j, const char *name, bool value)
 	j->comma = true;
 }
 
+/* As a member; value: without its decimals. */
 void jout_number(struct jout *j, const char *name, int64_t value, unsigned decimals)
 {
 	jout_key(j, name);

@@ -11,6 +11,7 @@
 #define BEGIN "- invocation:"
 #define PROCESSES_MAX (1u << 22) /* of one record; more than a machine has */
 
+/* Without its end; r goes on behind it. */
 static struct str next_line(struct kickstart_reader *r)
 {
 	struct str line = text_line_at(r->text, r->at);
@@ -18,6 +19,7 @@ static struct str next_line(struct kickstart_reader *r)
 	return line;
 }
 
+/* Blanks only. */
 static size_t indent_of(struct str line)
 {
 	size_t n = 0;
@@ -109,6 +111,7 @@ static int64_t parse_count(struct str value, unsigned decimals)
 	return decimal_read(value, decimals, &v) == 0 && v >= 0 ? v : -1;
 }
 
+/* In unit bytes; -1: no number, or too large. */
 static int64_t parse_kickstart_size(struct str value, int64_t unit)
 {
 	int64_t v = parse_count(value, 0);
@@ -123,6 +126,7 @@ static void append_kickstart_pair(struct kickstart_reader *r, struct summary_pai
 	free(value);
 }
 
+/* A copy. Without memory r->ok is false. */
 static void append_argument(struct kickstart_reader *r, struct str value)
 {
 	struct summary *s = r->s;
@@ -337,6 +341,7 @@ static void enter_key(struct kickstart_reader *r, size_t indent, struct str key)
 		r->level[r->depth++] = (struct level){indent, key};
 }
 
+/* Steps over all lines that are indented more than that. */
 static void skip_block(struct kickstart_reader *r, size_t indent)
 {
 	while (r->at < r->text.n) {
@@ -368,6 +373,7 @@ static void read_kickstart_line(struct kickstart_reader *r, struct str line)
 	}
 }
 
+/* By what its documents begin with, anywhere in the text. */
 bool kickstart_is(struct str text)
 {
 	return memmem(text.p, text.n, BEGIN, strlen(BEGIN)) != NULL;

@@ -9,6 +9,7 @@ struct change {
 	int64_t time, resident, virtual;
 };
 
+/* Order of qsort: by time; who comes before who goes. */
 static int compare_changes_by_time(const void *a, const void *b)
 {
 	const struct change *x = a, *y = b;
@@ -89,11 +90,13 @@ static void set_bytes_moved(struct kickstart_reader *r, enum figure_name f, size
 	r->ok = r->ok && rc == 0;
 }
 
+/* Without memory r->ok is false. */
 static void set_kickstart_figure(struct kickstart_reader *r, enum figure_name f, int64_t value, bool complete)
 {
 	r->ok = r->ok && summary_set(r->s, f, value, KICKSTART_METHOD, complete) == 0;
 }
 
+/* What follows from start, duration and processor times; what does not fit is left out. */
 static void set_times(struct kickstart_reader *r)
 {
 	struct summary *s = r->s;

@@ -64,18 +64,21 @@ static void write_yaml_seconds(struct buf *b, const char *key, int64_t ns)
 	buf_printf(b, "%s%lld.%06d\n", key, (long long)(ns / NS), (int)(ns % NS / 1000));
 }
 
+/* Negative: not known, left out. */
 static void write_yaml_known(struct buf *b, const char *key, int64_t value)
 {
 	if (value >= 0)
 		buf_printf(b, "%s%lld\n", key, (long long)value);
 }
 
+/* NULL: not known. */
 static const struct figure *find_known_figure(const struct summary *s, enum figure_name f)
 {
 	const struct figure *v = &s->figure[f];
 	return v->known && v->value >= 0 ? v : NULL;
 }
 
+/* NULL: it has none. Belongs to s. */
 static const char *find_label(const struct summary *s, const char *key)
 {
 	for (size_t i = 0; i < s->nlabel; i++)
@@ -84,6 +87,7 @@ static const char *find_label(const struct summary *s, const char *key)
 	return NULL;
 }
 
+/* Nothing at all if no figure is known. */
 static void write_usage(struct buf *b, const struct summary *s)
 {
 	static const struct {
@@ -111,6 +115,7 @@ static void write_usage(struct buf *b, const struct summary *s)
 		b->n = empty;
 }
 
+/* As wait gives it; nothing where it is not known. */
 static void write_status(struct buf *b, const struct summary *s)
 {
 	if (s->signal > 0) {
@@ -123,6 +128,7 @@ static void write_status(struct buf *b, const struct summary *s)
 	}
 }
 
+/* Nothing without a process id. What is not known is left out; memory in KiB. */
 static void write_yaml_process(struct buf *b, const struct summary_process *p)
 {
 	if (p->pid < 0)
@@ -156,6 +162,7 @@ static const struct summary_process *find_first_process(const struct summary *s)
 	return first;
 }
 
+/* The job: when and how long it ran, what it used, how it ended, and its processes. */
 static void write_mainjob(struct buf *b, const struct summary *s)
 {
 	const struct summary_process *command = find_first_process(s);
@@ -185,6 +192,7 @@ static void write_mainjob(struct buf *b, const struct summary *s)
 		write_yaml_process(b, &s->process[i]);
 }
 
+/* Nothing at all if nothing of the machine is known. */
 static void write_machine(struct buf *b, const struct summary *s)
 {
 	static const struct {

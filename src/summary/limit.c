@@ -76,12 +76,14 @@ static const struct unit sizes[] = {
 
 static const struct unit counts[] = {{"k", 1000}, {"M", 1000000}, {NULL, 0}};
 
+/* A list that ends with a NULL name. */
 static const struct unit *units_of(enum kind kind)
 {
 	static const struct unit none[] = {{NULL, 0}};
 	return kind == TIME ? times : kind == SIZE ? sizes : kind == COUNT ? counts : none;
 }
 
+/* For a person, in a sentence. Static. */
 static const char *units_text(enum kind kind)
 {
 	return kind == TIME   ? "ns, us, ms, s, m, h, d, w, or hours:minutes:seconds"
@@ -498,6 +500,7 @@ void limits_override(struct limits *limits, const struct limits *over)
 		}
 }
 
+/* Whether one is set. */
 bool limits_any(const struct limits *limits)
 {
 	for (int i = 0; i < LIMITS; i++)
@@ -517,21 +520,25 @@ int limits_parse_time(const char *text, struct err *err, int64_t *ret)
 
 /* ---- words ---- */
 
+/* Static. */
 const char *limit_key(enum limit_name l)
 {
 	return rows[l].word;
 }
 
+/* Static. */
 const char *limit_meaning(enum limit_name l)
 {
 	return rows[l].meaning;
 }
 
+/* The figure that it bounds. */
 enum figure_name limit_figure(enum limit_name l)
 {
 	return rows[l].figure;
 }
 
+/* Days, hours and minutes, or seconds; ns. */
 static void show_time(struct buf *out, int64_t ns)
 {
 	int64_t s = ns / NS;

@@ -15,6 +15,7 @@ const char *summary_form_name(enum summary_form f)
 	return words[f];
 }
 
+/* -ENOENT: there is none of that name. */
 int summary_form_by_name(const char *word)
 {
 	for (int f = 0; f < SUMMARY_FORMS; f++)
@@ -23,6 +24,7 @@ int summary_form_by_name(const char *word)
 	return -ENOENT;
 }
 
+/* l is empty then. */
 void summary_list_release(struct summary_list *l)
 {
 	for (size_t i = 0; i < l->n; i++)
@@ -41,7 +43,7 @@ struct each {
 	size_t n; /* that were taken */
 };
 
-/* Gives s away. */
+/* Gives s away. 0, or what e->take returned. */
 static int report_summary(struct each *e, enum summary_form form, struct summary *s)
 {
 	int rc = e->take(e->arg, form, s);
@@ -126,11 +128,13 @@ static bool begins_with_any(struct str text, const char *any)
 	return i < text.n && text.p[i] && strchr(any, text.p[i]);
 }
 
+/* word ends with NUL. */
 static bool contains_text(struct str text, const char *word)
 {
 	return memmem(text.p, text.n, word, strlen(word)) != NULL;
 }
 
+/* -EBADMSG with the sentence. */
 static int refuse_summaries(struct err *err, const char *sentence)
 {
 	return err_set(err, 0, "%s", sentence), -EBADMSG;

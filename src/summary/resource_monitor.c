@@ -28,6 +28,7 @@ static unsigned limit_on(enum figure_name f)
 	return l;
 }
 
+/* By either of its names. NULL: it has none. */
 static const struct field *field_of(struct str name)
 {
 	for (size_t i = 0; i < NFIELDS; i++)
@@ -50,11 +51,13 @@ static bool is_meta(struct str name)
 
 /* ---- reading ---- */
 
+/* -ENOMEM with a sentence. */
 static int monitor_no_memory(struct err *err)
 {
 	return err_set(err, ENOMEM, "cannot read the summary");
 }
 
+/* -EBADMSG with a sentence. */
 static int report_bad_field(struct err *err, struct str name, const char *what)
 {
 	return err_set(err, 0, "resource_monitor's '%.*s' %s", name.n > 60 ? 60 : (int)name.n, name.p, what), -EBADMSG;
@@ -137,6 +140,7 @@ static int split_command(struct summary *s, struct str line, struct err *err)
 	return 0;
 }
 
+/* Copies both. 0, -ENOMEM with a sentence. */
 static int append_monitor_pair(struct summary_pair **list, size_t *n, struct str key, struct str value, struct err *err)
 {
 	return units_pair(list, n, key, value) < 0 ? monitor_no_memory(err) : 0;
@@ -193,6 +197,7 @@ static int mark_absent_figures(struct summary *s, struct err *err)
 	return 0;
 }
 
+/* "" for what is no text. Belongs to v. */
 static struct str json_text_or_empty(json_t *v)
 {
 	return json_is_string(v) ? str_n(json_string_value(v), json_string_length(v)) : str_of("");
@@ -276,6 +281,7 @@ static bool split_name(struct str line, struct str *ret_name, struct str *ret_re
 	return ret_name->n > 0;
 }
 
+/* Whether one of its lines has a field of theirs. */
 bool resource_monitor_is_text(struct str text)
 {
 	struct str name, rest;
@@ -306,6 +312,7 @@ static int read_exceeded_list(struct summary *s, struct str list, struct err *er
 	return rc;
 }
 
+/* ASCII only; an empty one is. */
 static bool is_identifier(struct str s)
 {
 	for (size_t i = 0; i < s.n; i++)
@@ -369,6 +376,7 @@ static void write_quantity(struct jout *j, const char *name, const char *unit, i
 	jout_close(j, ']');
 }
 
+/* value as the figure has it; unit as this format has it. */
 static void write_figure_quantity(struct jout *j, const char *name, const char *unit, enum figure_name f, int64_t value)
 {
 	if (strcmp(unit, "MB") == 0 && value >> 59 == 0) /* to 10^-7 MB, so that a reader gets the same byte back */
@@ -381,6 +389,7 @@ static void write_figure_quantity(struct jout *j, const char *name, const char *
 		write_quantity(j, name, unit, value, (unsigned)figure_decimals(f));
 }
 
+/* Nothing if either is not known. */
 static void write_figure_sum(struct jout *j, const struct summary *s, const char *name, const char *unit,
                              enum figure_name a, enum figure_name b)
 {
@@ -390,6 +399,7 @@ static void write_figure_sum(struct jout *j, const struct summary *s, const char
 		write_quantity(j, name, unit, both, 0);
 }
 
+/* A signal counts as status 128 and more. What is not known is left out. */
 static void write_monitor_exit(struct jout *j, const struct summary *s)
 {
 	int status = s->exit_status >= 0 ? s->exit_status : s->signal > 0 ? 128 + s->signal : -1;
@@ -450,6 +460,7 @@ static bool write_monitor_command(struct jout *j, const struct summary *s)
 	return ok;
 }
 
+/* Figures that are not known are left out. */
 static void write_monitor_figures(struct jout *j, const struct summary *s)
 {
 	for (size_t i = 0; i < NFIELDS; i++) {

@@ -13,16 +13,19 @@ static const struct {
 #include "summary/figures.def"
 };
 
+/* Static. */
 const char *figure_key(enum figure_name f)
 {
 	return figures[f].word;
 }
 
+/* Of the value with its decimals. Static. */
 const char *figure_unit(enum figure_name f)
 {
 	return figures[f].unit;
 }
 
+/* How many of the value's digits stand behind the point. */
 int figure_decimals(enum figure_name f)
 {
 	return figures[f].decimals;
@@ -36,6 +39,7 @@ int figure_by_name(const char *name)
 	return -ENOENT;
 }
 
+/* NULL for one that is not known. Static. */
 const char *exit_type_name(enum exit_type t)
 {
 	static const char *const words[] = {
@@ -43,6 +47,7 @@ const char *exit_type_name(enum exit_type t)
 	return t <= EXIT_TYPE_LIMIT ? words[t] : NULL;
 }
 
+/* Never NULL. Static. */
 const struct limit_unit *limit_unit_of(const char *name)
 {
 	static const struct limit_unit units[] = {{"s", 9}, {"cores", 3}, {"B", 0}, {"", 0}};
@@ -61,6 +66,7 @@ const struct limit_unit *limit_unit_of(const char *name)
 	return &units[COUNT];
 }
 
+/* Release with summary_release. */
 void summary_init(struct summary *s)
 {
 	*s = (struct summary){.exit_status = -1, .signal = -1};
@@ -82,6 +88,7 @@ static void free_pairs(struct summary_pair *p, size_t n)
 	free(p);
 }
 
+/* s is as after summary_init then. */
 void summary_release(struct summary *s)
 {
 	free(s->run);
@@ -132,6 +139,7 @@ int summary_set(struct summary *s, enum figure_name f, int64_t value, const char
 	    (struct figure){.known = true, .value = value, .low = value, .high = value, .complete = complete}, method);
 }
 
+/* Replaces what it had. method is copied. 0, -ENOMEM. */
 int summary_set_bounds(struct summary *s, enum figure_name f, int64_t value, int64_t low, int64_t high,
                        const char *method, bool complete)
 {
@@ -141,6 +149,7 @@ int summary_set_bounds(struct summary *s, enum figure_name f, int64_t value, int
 	    method);
 }
 
+/* Replaces what it had. why is copied. 0, -ENOMEM. */
 int summary_absent(struct summary *s, enum figure_name f, const char *why)
 {
 	return replace_figure(&s->figure[f], (struct figure){0}, why);

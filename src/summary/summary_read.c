@@ -13,21 +13,25 @@
 #define PAIRS_MAX 4096
 #define SIGNAL_MAX 126 /* what a wait status can hold */
 
+/* -EBADMSG with a sentence. */
 static int report_bad_member(struct err *err, const char *name, const char *what)
 {
 	return err_set(err, 0, "the summary's '%.100s' %s", name, what), -EBADMSG;
 }
 
+/* -EBADMSG with the sentence. */
 static int refuse_summary(struct err *err, const char *sentence)
 {
 	return err_set(err, 0, "%s", sentence), -EBADMSG;
 }
 
+/* -ENOMEM with a sentence. */
 static int summary_no_memory(struct err *err)
 {
 	return err_set(err, ENOMEM, "cannot read the summary");
 }
 
+/* v must be a text; the result belongs to it. */
 static struct str json_string_str(const json_t *v)
 {
 	return str_n(json_string_value(v), json_string_length(v));

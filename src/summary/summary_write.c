@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <sys/wait.h>
 
+/* A figure that is not known says why. */
 static void write_figure(struct jout *j, enum figure_name f, const struct figure *v)
 {
 	unsigned decimals = (unsigned)figure_decimals(f);
@@ -28,6 +29,7 @@ static void write_figure(struct jout *j, enum figure_name f, const struct figure
 	jout_close(j, '}');
 }
 
+/* A text that is no UTF-8 makes a second list, twin, in base64. */
 static void write_string_list(struct jout *j, const char *name, const char *twin, char *const *list, size_t n)
 {
 	bool exact = true;
@@ -47,6 +49,7 @@ static void write_string_list(struct jout *j, const char *name, const char *twin
 	jout_close(j, ']');
 }
 
+/* Texts that are no UTF-8 make a list of pairs, twin, in base64. */
 static void write_pair_object(struct jout *j, const char *name, const char *twin, const struct summary_pair *list,
                               size_t n)
 {
@@ -72,6 +75,7 @@ static void write_pair_object(struct jout *j, const char *name, const char *twin
 	jout_close(j, ']');
 }
 
+/* The members of a limit; the peak is null where it is not known. */
 static void write_limit(struct jout *j, const struct summary_limit *l)
 {
 	const struct limit_unit *u = limit_unit_of(l->name);
@@ -85,6 +89,7 @@ static void write_limit(struct jout *j, const struct summary_limit *l)
 	jout_string_pair(j, "unit", u->unit);
 }
 
+/* The limits that were set, and those that were exceeded. */
 static void write_limits(struct jout *j, const struct summary *s)
 {
 	jout_key(j, "limits");
@@ -119,6 +124,7 @@ static void write_known(struct jout *j, const char *name, int64_t value, unsigne
 	}
 }
 
+/* What is not known is left out or null. Times in ns. */
 static void write_summary_process(struct jout *j, const struct summary_process *p)
 {
 	jout_open(j, '{');
@@ -148,6 +154,7 @@ static void write_summary_process(struct jout *j, const struct summary_process *
 	jout_close(j, '}');
 }
 
+/* The files, and whether those are all. */
 static void write_summary_files(struct jout *j, const struct summary *s)
 {
 	jout_line(j, 1);

@@ -62,6 +62,7 @@ static int parse_n_digits(struct str s, size_t *at, unsigned n)
 	return v;
 }
 
+/* Steps over c if it stands at *at. */
 static void skip_char_at(struct str s, size_t *at, char c)
 {
 	*at += *at < s.n && s.p[*at] == c;
