@@ -48,6 +48,7 @@ static bool take_values(const struct change_group *g, struct values *ret)
 	return true;
 }
 
+/* Of each value of a from each of b. */
 static double sum_of_differences(const struct values *a, const struct values *b)
 {
 	double sum = 0;
@@ -57,7 +58,7 @@ static double sum_of_differences(const struct values *a, const struct values *b)
 	return sum;
 }
 
-/* xorshift64* */
+/* xorshift64*. Changes f->random. */
 static uint64_t next_random(struct finding *f)
 {
 	f->random ^= f->random >> 12;
@@ -66,6 +67,7 @@ static uint64_t next_random(struct finding *f)
 	return f->random * UINT64_C(2685821657736338717);
 }
 
+/* By f's own random numbers: the same each time. */
 static void shuffle(struct finding *f, size_t *v, size_t n)
 {
 	for (size_t i = n; i > 1; i--) {
@@ -141,6 +143,7 @@ static int find_in_part(struct finding *f, size_t from, size_t to)
 	return rc < 0 ? rc : find_in_part(f, from + at, to);
 }
 
+/* Order of qsort: by place. */
 static int compare_points(const void *a, const void *b)
 {
 	size_t x = ((const struct change_point *)a)->at, y = ((const struct change_point *)b)->at;

@@ -14,11 +14,13 @@ struct reader {
 	size_t left; /* elements */
 };
 
+/* -EBADMSG with a sentence. */
 static int refuse_claim(struct reader *r, const char *what)
 {
 	return (err_set(r->err, 0, "the claim is malformed: %s", what), -EBADMSG);
 }
 
+/* -ENOMEM with a sentence. */
 static int claim_oom(struct reader *r)
 {
 	return err_set(r->err, ENOMEM, "cannot read the claim");
@@ -284,6 +286,7 @@ int claim_read(const char *text, size_t n, struct err *err, struct claim *ret)
 	return rc;
 }
 
+/* c is empty then. */
 void claim_release(struct claim *c)
 {
 	trust_side_release(&c->side);
@@ -316,6 +319,7 @@ static void value(struct jout *j, const char *text)
 	}
 }
 
+/* null without a value, a list for several. */
 static void put_part(struct jout *j, const char *key, const struct elements *e)
 {
 	jout_line(j, 1);

@@ -13,6 +13,7 @@
 
 #define TEXT_MAX (64u << 20) /* bytes of a file that are compared number by number */
 
+/* Static. */
 const char *compare_verdict_name(enum compare_verdict v)
 {
 	static const char *const words[] = {"identical", "within tolerance", "alike", "unknown", "different"};
@@ -44,6 +45,7 @@ static char *read_unchanged_text(const char *path, const char *digest, size_t *r
 	return p;
 }
 
+/* Whether a character separates words or numbers of an output. */
 static bool between(char c)
 {
 	return isspace((unsigned char)c) || c == ',' || c == ';' || c == ':' || c == '=' || c == '[' || c == ']' ||
@@ -66,6 +68,7 @@ static bool numbers_near(const char *a, size_t n, const char *b, size_t k, doubl
 	return !(gap > absolute && gap > relative * fmax(fabs(p), fabs(q)));
 }
 
+/* Up to what separates words. */
 static size_t word_length(const char *p)
 {
 	size_t n = 0;
@@ -181,6 +184,7 @@ static int one_output(struct compare *c, const struct output *a, const struct ou
 	return 0;
 }
 
+/* The caller frees it; NULL for NULL and without memory. */
 static char *joined(const struct element *x)
 {
 	struct buf b = {0};
@@ -205,7 +209,7 @@ static int append_difference(struct compare *c, const struct trust_difference *d
 	return 0;
 }
 
-/* A result of the claim, unless one of the differences is of it. */
+/* A result of the claim, unless one of the differences is of it. 0, -ENOMEM. */
 static int append_same(struct compare *c, const struct trust *t, const struct element *x)
 {
 	for (size_t k = 0; k < t->n; k++)
@@ -306,6 +310,7 @@ int compare_runs(struct store *s, store_id before, store_id after, const struct 
 	return rc < 0 ? err_set(err, rc == -EINVAL ? 0 : -rc, "cannot compare the runs"), rc : 0;
 }
 
+/* c is empty then. */
 void compare_release(struct compare *c)
 {
 	for (size_t i = 0; i < c->n; i++) {

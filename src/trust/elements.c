@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* x itself stays. */
 static void element_release(struct element *x)
 {
 	for (size_t i = 0; i < x->n; i++)
@@ -17,6 +18,7 @@ static void element_release(struct element *x)
 	free(x->statistic);
 }
 
+/* e is empty then. */
 void elements_release(struct elements *e)
 {
 	for (size_t i = 0; i < e->n; i++)

@@ -20,16 +20,19 @@ struct taking {
 	size_t found;
 };
 
+/* The name, else where the value is from. Belongs to x. */
 static const char *extractor_name(const struct extractor *x)
 {
 	return x->name ? x->name : x->from;
 }
 
+/* Notes why a result is missing. */
 static void append_missing(struct taking *t, const char *why)
 {
 	elements_add(t->missing, str_of(extractor_name(t->x)), str_of(why));
 }
 
+/* Without the white space at both ends. */
 static struct str trim_str(struct str s)
 {
 	while (s.n && isspace((unsigned char)*s.p))
@@ -218,11 +221,13 @@ struct csv {
 	bool over;        /* it was the last of its line */
 };
 
+/* Reads the next field into c->field; false at the end. */
 static bool csv_next(struct csv *c)
 {
 	return next_field(&c->p, c->end, c->separator, &c->field, &c->over);
 }
 
+/* A comma if the first line has one, else a tab. */
 static char guess_separator(const char *text, size_t n)
 {
 	const char *line = memchr(text, '\n', n);
@@ -323,6 +328,7 @@ static void by_digest(struct taking *t, const char *text, size_t n)
 
 /* ---- guesses ---- */
 
+/* prefix may be NULL. What is no number is passed over. */
 static void append_if_number(struct elements *values, const char *prefix, const char *key, const json_t *j)
 {
 	struct buf name = {0};
@@ -394,6 +400,7 @@ static void guess_line(struct elements *values, struct str line)
 		elements_add(values, key, str_of(number));
 }
 
+/* Looks for names and numbers in each line, up to EXTRACT_VALUES. */
 static void guess_lines(struct elements *values, const char *text, size_t n)
 {
 	for (const char *p = text, *end = text + n; p < end && values->n < EXTRACT_VALUES;) {

@@ -30,7 +30,7 @@ static int copy_part(int from, int to, uint64_t at, uint64_t end)
 	return 0;
 }
 
-/* Holes stay holes: a file of 10 TiB that is one takes no time and no room. */
+/* Holes stay holes: a file of 10 TiB that is one takes no time and no room. to gets from's length. 0, -errno. */
 static int copy_bytes(int from, int to)
 {
 	struct stat st;

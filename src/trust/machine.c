@@ -46,6 +46,7 @@ struct reading {
 	char out[1024];
 };
 
+/* Points into p. */
 static struct str trim_bytes(const char *p, size_t n)
 {
 	while (n && isspace((unsigned char)*p))
@@ -218,18 +219,21 @@ static bool cpu_busy(struct reading *r, const char *key)
 	return ticks(r, false);
 }
 
+/* Processor time that the hypervisor took. All of these: false where it cannot be told. */
 static bool cpu_stolen(struct reading *r, const char *key)
 {
 	(void)key;
 	return ticks(r, true);
 }
 
+/* False with a library that is not glibc. */
 static bool libc_version(struct reading *r, const char *key)
 {
 	(void)key;
 	return confstr(_CS_GNU_LIBC_VERSION, r->out, sizeof(r->out)) > 1; /* another library says nothing */
 }
 
+/* The control group of this process; false where it cannot be told. */
 static bool own_cgroup(struct reading *r, const char *key)
 {
 	(void)key;
@@ -246,6 +250,7 @@ static bool scheduler(struct reading *r, const char *key)
 	       snprintf(r->out, sizeof(r->out), "%s %d", policies[policy], getpriority(PRIO_PROCESS, 0)) > 0;
 }
 
+/* Changes the mask for a moment, which other threads see. */
 static bool creation_mask(struct reading *r, const char *key)
 {
 	mode_t mask = umask(077);
@@ -254,6 +259,7 @@ static bool creation_mask(struct reading *r, const char *key)
 	return snprintf(r->out, sizeof(r->out), "%03o", (unsigned)mask) > 0;
 }
 
+/* Bytes that this user may still write to the folder's file system. */
 static bool disk_free(struct reading *r, const char *key)
 {
 	struct statvfs vfs;
@@ -262,6 +268,7 @@ static bool disk_free(struct reading *r, const char *key)
 	       snprintf(r->out, sizeof(r->out), "%llu", (unsigned long long)vfs.f_bavail * vfs.f_frsize) > 0;
 }
 
+/* Seconds with nine decimals. */
 static bool time_now(struct reading *r, const char *key)
 {
 	struct timespec now;
@@ -304,6 +311,7 @@ static const struct {
     {"time", time_now},
 };
 
+/* Fills r->out by the property's name; key: of one of several. False where it cannot be told. */
 static bool format_property(struct reading *r, const char *name, const char *key)
 {
 	for (size_t i = 0; i < sizeof(made_properties) / sizeof(*made_properties); i++)
@@ -377,6 +385,7 @@ void machine_read(struct machine *ret)
 	collect_environment(ret);
 }
 
+/* It may not be used afterwards. */
 void machine_release(struct machine *m)
 {
 	elements_release(&m->invariant);

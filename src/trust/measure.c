@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* s is empty then. */
 void trust_side_release(struct trust_side *s)
 {
 	for (int i = 0; i < TRUST_PARTS; i++) {
@@ -13,12 +14,14 @@ void trust_side_release(struct trust_side *s)
 	*s = (struct trust_side){0};
 }
 
+/* Static. */
 const char *trust_part_name(enum trust_part p)
 {
 	static const char *const words[] = {"input", "parameter", "result", "invariant"};
 	return words[p];
 }
 
+/* Static. */
 const char *trust_kind_name(enum trust_kind k)
 {
 	static const char *const words[] = {"differs", "not seen", "not claimed", "unknown", "varied"};
@@ -106,6 +109,7 @@ static bool lists_same(const struct element *a, const struct element *b, double 
 	return true;
 }
 
+/* Order of qsort: as numbers where both are, else as texts. */
 static int compare_values(const void *a, const void *b)
 {
 	const char *s = *(const char *const *)a, *t = *(const char *const *)b;
@@ -180,6 +184,8 @@ static bool agree(const struct element *claim, const struct element *seen, doubl
 
 /* ---- the sets ---- */
 
+/* claim and seen are not copied; one of them may be NULL. Belongs to t, valid until the next one. NULL without memory.
+ * */
 static struct trust_difference *append_difference(struct trust *t, enum trust_part part, enum trust_kind kind,
                                                   const struct element *claim, const struct element *seen)
 {
@@ -257,12 +263,14 @@ static int measure_part(struct trust_side *seen, struct trust_side *claim, enum 
 	return rc;
 }
 
+/* The part that does not differ, 0 to 1; of nothing 1. */
 static double factor(size_t differ, size_t most)
 {
 	double v = most ? 1 - (double)differ / (double)most : differ ? 0 : 1;
 	return v < 0 ? 0 : v;
 }
 
+/* Sets value, its bound from below where something is unknown, and the literal one (NaN: of nothing). */
 static void compute_factor(struct trust_factor *f)
 {
 	size_t most = f->seen > f->claimed ? f->seen : f->claimed;
@@ -349,6 +357,7 @@ int trust_measure(struct trust_side *seen, struct trust_side *claim, const char 
 	return 0;
 }
 
+/* t is empty then. */
 void trust_release(struct trust *t)
 {
 	free(t->v);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* Static. */
 const char *output_by_name(enum output_by by)
 {
 	static const char *const words[] = {"digest", "bytes", "printed", "size", "name"};
@@ -42,7 +43,7 @@ static int append_output(struct finding *f, struct str path, struct output **ret
 	return x->name && x->path ? 0 : -ENOMEM;
 }
 
-/* The last output is of this file. */
+/* The last output is of this file. 0, -ENOMEM. */
 static int number_output(struct finding *f, store_id file)
 {
 	bool fresh;
@@ -243,6 +244,7 @@ int outputs_of(struct store *s, store_id run, const struct witness_options *o, s
 	return rc;
 }
 
+/* o is empty then. */
 void outputs_release(struct outputs *o)
 {
 	for (size_t i = 0; i < o->n; i++)

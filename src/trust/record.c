@@ -96,7 +96,7 @@ static int put_after(struct writing *w)
 	return rc;
 }
 
-/* Of both readings, where there are any. */
+/* Of both readings, where there are any. 0, -ENOMEM. */
 static int put_machines(struct writing *w)
 {
 	const struct machine *before = w->t->before;
@@ -104,6 +104,7 @@ static int put_machines(struct writing *w)
 	return rc == 0 && before && w->t->after ? put_after(w) : rc;
 }
 
+/* Writes an event with the values of one source, and what is missing. Nothing without memory. */
 static void put_results(struct writing *w, const struct trust_results *r)
 {
 	struct buf text[2] = {{0}, {0}};
@@ -195,6 +196,7 @@ static void record_digest(struct writing *w, const struct session_file *f, unsig
 	log_writer_add(w->log, &ev);
 }
 
+/* n: bytes. */
 static void print_build_id(struct buf *b, const unsigned char *id, int n)
 {
 	buf_str(b, str_of("build-id:"));
@@ -256,6 +258,7 @@ static void record_lazily(struct writing *w, const struct session_files *s)
 	}
 }
 
+/* Records programs and libraries that were used and, if asked for, digests of the files that were read or made. */
 static void record_files(struct writing *w, const struct session_files *s)
 {
 	for (size_t i = 0; i < s->n; i++) {

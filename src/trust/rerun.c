@@ -27,6 +27,7 @@
 
 #define COMMITS_MAX 50 /* that are looked at for one file */
 
+/* Static. */
 const char *rerun_state_name(enum rerun_state s)
 {
 	static const char *const words[] = {"same",    "kept copy", "from git", "built again",
@@ -34,6 +35,7 @@ const char *rerun_state_name(enum rerun_state s)
 	return words[s];
 }
 
+/* -ENOMEM with a sentence. */
 static int rerun_oom(struct err *err)
 {
 	return err_set(err, ENOMEM, "cannot find out what the run needs");
@@ -50,6 +52,7 @@ struct planning {
 	VEC(store_id) made;
 };
 
+/* By its name: ".so" at the end or before a dot. */
 static bool is_shared_object(struct str path)
 {
 	const char *so = memmem(path.p, path.n, ".so", 3);
@@ -452,7 +455,8 @@ struct repository {
 enum { GIT_MS = 10000 };
 static bool git_was_late; /* then it is not asked again in this process, for other files either */
 
-/* Variables could lead git to another repository or program, which the repository's configuration can name, too. */
+/* Variables could lead git to another repository or program, which the repository's configuration can name, too. arg: a
+ * struct repository. Changes the folder and the environment of the calling process. 0, -errno. */
 static int enter_repository(void *arg)
 {
 	extern char **environ;
@@ -618,6 +622,7 @@ void rerun_file_release(struct rerun_file *x)
 	free(x->commit);
 }
 
+/* r is empty then. */
 void rerun_release(struct rerun *r)
 {
 	for (size_t i = 0; i < r->n; i++)

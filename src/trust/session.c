@@ -24,6 +24,7 @@ struct reading {
 	int rc;
 };
 
+/* By its name; the loader's cache is none. */
 static bool is_library_file(struct str path)
 {
 	const char *so = memmem(path.p, path.n, ".so", 3);
@@ -60,6 +61,7 @@ static void on_file_event(struct reading *r, const struct event *ev)
 	f->n++;
 }
 
+/* num: the session's; NULL: not known, or 0. */
 static struct session_file *session_file_of(struct reading *r, uint64_t num)
 {
 	uint32_t i = num ? map_get(&r->by_num, num) : VEC_NONE;
@@ -87,6 +89,7 @@ static void on_exec_event(struct reading *r, const struct event *ev)
 			r->rc = -ENOMEM;
 }
 
+/* Notes a domain's name. Without memory r->rc is -ENOMEM. */
 static void on_domain_event(struct reading *r, const struct event *ev)
 {
 	char **slot = vec_add(&r->names);
@@ -143,6 +146,7 @@ static void on_access_event(struct reading *r, const struct event *ev)
 		r->rc = -ENOMEM;
 }
 
+/* An access ended that may have written: the file counts as made, unless it surely is the same. */
 static void on_access_end_event(struct reading *r, const struct event *ev)
 {
 	uint32_t i = r->by_access.n ? map_get(&r->by_access, ev->access_end.access) : VEC_NONE;

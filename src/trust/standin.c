@@ -37,11 +37,13 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* v must be sorted. */
 static bool is_among(char *const *v, size_t n, const char *name)
 {
 	return n && bsearch(&name, v, n, sizeof(*v), compare_names);
 }
 
+/* False also without memory. */
 static bool standins_has(const struct standins *s, struct str name)
 {
 	char *own = strndup(name.p ? name.p : "", name.n);
@@ -50,6 +52,7 @@ static bool standins_has(const struct standins *s, struct str name)
 	return has;
 }
 
+/* When it was made, or where that is not known changed: ns. */
 static int64_t stamp(const struct statx *st)
 {
 	if (st->stx_mask & STATX_BTIME)
@@ -102,7 +105,8 @@ static int make_link(const struct making *m, const struct level *l, const char *
 	return symlinkat(moved, l->to, entry) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-/* The folder is made, and looked into when those of its depth have their turn. name becomes the making's. */
+/* The folder is made, and looked into when those of its depth have their turn. name becomes the making's. At the
+ * greatest depth no folder is made, and out->more is set. 0, -errno. */
 static int put_off_folder(struct making *m, const struct level *l, const char *entry, char *name)
 {
 	char **slot = l->depth < STANDIN_DEPTH ? vec_add(&m->folders) : NULL;
@@ -149,6 +153,7 @@ static int compare_entries(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
+/* For scandir: all but "." and "..". */
 static int is_no_dot(const struct dirent *e)
 {
 	return strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
@@ -168,7 +173,7 @@ static int make_level(struct making *m, const struct level *l)
 	return rc;
 }
 
-/* No link is followed, whoever puts one there meanwhile. */
+/* No link is followed, whoever puts one there meanwhile. A descriptor that the caller closes, or -1 with errno. */
 static int open_folder(int folder, const char *name)
 {
 	struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
@@ -176,6 +181,7 @@ static int open_folder(int folder, const char *name)
 	return (int)syscall(SYS_openat2, folder, name, &how, sizeof(how));
 }
 
+/* How many folders deep a relative path leads, from 1. */
 static unsigned depth_of(const char *name)
 {
 	unsigned n = 1;

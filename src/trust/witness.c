@@ -24,6 +24,7 @@ struct one {
 	VEC(store_id) made, used, streams;
 };
 
+/* -ENOMEM with a sentence. */
 static int witness_oom(struct err *err)
 {
 	return err_set(err, ENOMEM, "cannot read what the runs used");
@@ -143,6 +144,7 @@ static struct str path_from_cwd(const struct one *r, struct str path)
 	return path;
 }
 
+/* The last one of this file and usage. Belongs to l; NULL: none. */
 static const struct event_digest *digest_event(const struct reported_list *l, const struct file_info *f, unsigned usage)
 {
 	const struct event_digest *found = NULL;
@@ -206,6 +208,7 @@ static int inputs(struct one *r)
 
 /* ---- what was told ---- */
 
+/* Adds "NAME=VALUE" items; without "=" the value is "". */
 static void pairs(struct elements *to, const struct strlist *l)
 {
 	struct str s;
@@ -276,6 +279,7 @@ static int collect_results(struct one *r)
 	return 0;
 }
 
+/* It may not be used afterwards. */
 static void one_release(struct one *r)
 {
 	trust_side_release(&r->side);

@@ -6,16 +6,19 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* -ENOMEM with a sentence. */
 int again_oom(struct again_planning *p)
 {
 	return err_set(p->err, ENOMEM, "cannot plan what to run again");
 }
 
+/* The caller frees it; NULL without memory. */
 char *again_text(struct str s)
 {
 	return strndup(s.p ? s.p : "", s.n);
 }
 
+/* Points into path. */
 const char *again_last_part(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -82,6 +85,7 @@ static int finish_side(struct again_planning *p, struct again_loaded *s)
 	return r;
 }
 
+/* Release of a side that failed halfway is no error. */
 static void release_loaded(struct again_loaded *s)
 {
 	for (size_t i = 0; i < s->n && s->v; i++) {
@@ -157,6 +161,7 @@ int again_plan(struct store *s, const struct diff *d, const struct witness_optio
 	return r < 0 ? err_set(err, -r, "cannot plan what to run again") : 0;
 }
 
+/* a is empty then. Files that were brought back stay. */
 void again_release(struct again *a)
 {
 	for (int k = 0; k < 2; k++) {

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* Points into path; path itself where it is not below cwd. */
 static const char *relative_to_cwd(const char *path, const char *cwd)
 {
 	return again_is_below(path, cwd) ? path + strlen(cwd) : path;
@@ -27,6 +28,7 @@ static bool same_content(const struct again_content *a, const struct again_conte
 	       a->v.mtime != TIME_NONE;
 }
 
+/* Whether content was read, and not only handed on by fork or sync. */
 static bool reads_data(const struct edge *e)
 {
 	return e->via != TERM_via_sync && e->via != TERM_via_fork && e->mode & ACCESS_READ;
@@ -40,6 +42,7 @@ struct reads {
 	const char *cwd;
 };
 
+/* The same for the same path below either side's folder. */
 static uint32_t name_hash(const char *path, const char *cwd)
 {
 	return hash_fold(hash_str(str_of(relative_to_cwd(path, cwd))));
@@ -70,6 +73,7 @@ static int reads_of(struct again_planning *p, const struct again_exec *x, const 
 	return 0;
 }
 
+/* It may not be used afterwards. */
 static void reads_release(struct reads *r)
 {
 	for (size_t i = 0; i < r->v.n; i++)
@@ -114,6 +118,7 @@ static int read_otherwise(struct again_planning *p, int k, const struct again_ex
 	return r;
 }
 
+/* Both end with NULL; all words in the same order. */
 static bool is_same_argv(char *const *a, char *const *b)
 {
 	size_t i = 0;
@@ -149,7 +154,7 @@ static bool same_env(char *const *a, char *const *b)
 	return true;
 }
 
-/* 1, 0 or -errno. */
+/* 1, 0 or -errno. 1: they do, in how they ended, arguments, variables or what they read. */
 static int pair_differs(struct again_planning *p, const struct again_exec *a, const struct again_exec *b)
 {
 	if (a->ending != b->ending || a->code != b->code || !is_same_argv(a->argv, b->argv) || !same_env(a->env, b->env))

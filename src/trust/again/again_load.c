@@ -6,12 +6,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* The caller frees it; "" where it is not known, NULL without memory. */
 static char *copy_file_path(struct store *s, store_id file)
 {
 	struct file_info f;
 	return file && store_file(s, file, &f) == 1 ? again_text(f.path) : strdup("");
 }
 
+/* Order of qsort: by version, then by the step that made it. */
 static int compare_by_version_made(const void *x, const void *y)
 {
 	const struct again_maker *a = x, *b = y;
@@ -129,6 +131,7 @@ bool again_has_ancestor(const struct again_loaded *s, size_t at, size_t top)
 	return false;
 }
 
+/* NULL: it is none of them. */
 struct again_exec *again_find_exec(struct again_loaded *s, store_id exec)
 {
 	for (size_t i = 0; i < s->n; i++)
@@ -168,6 +171,7 @@ int again_read_content(struct again_planning *p, store_id version, struct again_
 	return ret->path && (ret->digest || !ret->regular) ? 0 : again_oom(p);
 }
 
+/* x itself may not be used afterwards. */
 void again_content_release(struct again_content *x)
 {
 	free(x->path);

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Says why the program at top cannot be run alone. */
+/* Says why the program at top cannot be run alone. 0, -ENOMEM. */
 static int refuse_alone(struct again_planning *p, struct again_loaded *s, size_t top, const char *words)
 {
 	return again_set_reason(p, &s->out->whole, again_last_part(s->v[top].exe), words, "");
@@ -112,7 +112,8 @@ static bool is_of_a_step(struct again_loaded *s, size_t at)
 static int want_file(struct again_planning *p, struct again_loaded *s, struct again_step *t, const char *reader,
                      struct again_content *x, bool program, bool *ret_lacks);
 
-/* What is missing and was made by the program at `maker` of the run: that one is a step, too, if it can be. */
+/* What is missing and was made by the program at `maker` of the run: that one is a step, too, if it can be. 0, also
+ * where it cannot be and the reason is set; -ENOMEM. */
 static int make_again(struct again_planning *p, struct again_loaded *s, const struct again_maker *m, size_t maker,
                       const char *path)
 {
@@ -276,6 +277,7 @@ static int add_made(struct again_planning *p, struct again_loaded *s, struct aga
 	return r;
 }
 
+/* Order of qsort: by time. */
 static int by_start(const void *x, const void *y)
 {
 	const struct again_step *a = x, *b = y;
@@ -322,6 +324,7 @@ static size_t last_step_of(struct again_loaded *s, size_t at)
 	return found;
 }
 
+/* Whether the step made a file of this path. */
 static bool step_made(const struct again_step *t, const char *path)
 {
 	for (size_t z = 0; z < t->n_made; z++)
@@ -367,7 +370,7 @@ static int check_all_read_orders(struct again_planning *p, struct again_loaded *
 	return r;
 }
 
-/* A step for each execution of a pair, but for one that another one started: that is run with it. */
+/* A step for each execution of a pair, but for one that another one started: that is run with it. 0, -ENOMEM. */
 static int add_pairs(struct again_planning *p, struct again_loaded *s)
 {
 	for (size_t i = 0; i < s->n; i++) {

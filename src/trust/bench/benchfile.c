@@ -27,6 +27,7 @@ static int refuse_key(struct reader *r, const struct toml_key *k, const char *wh
 	return (err_set(r->err, 0, "%s, line %u: %s: %s", r->name, k->line, k->key, what), -EINVAL);
 }
 
+/* -ENOMEM with a sentence. */
 static int benchfile_oom(struct reader *r)
 {
 	return err_set(r->err, ENOMEM, "cannot read '%s'", r->name);
@@ -264,6 +265,7 @@ int benchfile_read(const char *bytes, size_t n, const char *name, struct err *er
 	return rc == 0 ? check_results(&r) : rc;
 }
 
+/* 0; -EBADMSG, -EINVAL with a sentence; -errno. Release ret in any case. */
 int benchfile_load(const char *path, struct err *err, struct benchfile *ret)
 {
 	struct stat st;
@@ -283,6 +285,7 @@ int benchfile_load(const char *path, struct err *err, struct benchfile *ret)
 	return rc;
 }
 
+/* b is empty then. */
 void benchfile_release(struct benchfile *b)
 {
 	for (size_t i = 0; b->command && b->command[i]; i++)

@@ -94,6 +94,7 @@ static bool is_input_file(const struct elements *files, const char *word)
 	return files && elements_find(files, str_of(word));
 }
 
+/* "-5" and "-.5" are numbers, "-" alone a stream. */
 static bool is_option(const char *word)
 {
 	return word[0] == '-' && word[1] && !isdigit((unsigned char)word[1]) && word[1] != '.';

@@ -108,6 +108,7 @@ static bool make_lists(const struct plan *p, const struct plan_files *f, struct 
 	return ok && l->argv && l->file && l->digest && !l->words.failed && !f->v.failed;
 }
 
+/* It may not be used afterwards. */
 static void release_lists(struct plan_lists *l)
 {
 	buf_release(&l->words);

@@ -40,6 +40,7 @@ struct gathering {
 	struct map placed; /* store_id -> index in runs */
 };
 
+/* Cut to 26 characters. */
 static void copy_id(char ret[27], struct str s)
 {
 	snprintf(ret, 27, "%.*s", (int)s.n, s.p ? s.p : "");
@@ -65,6 +66,7 @@ static struct known_plan *add_plan(struct gathering *g, struct str id)
 	return p;
 }
 
+/* Adds the items that begin with only (NULL: all), so that no two lists have the same sum. */
 static void add_list(struct digest_sum *sum, const struct strlist *l, const char *only)
 {
 	struct str s;
@@ -304,6 +306,7 @@ int plans_sealed_so(struct store *s, const char *plan, const char *hash, struct 
 	return rc < 0 ? err_set(err, -rc, "cannot read the plans") : found;
 }
 
+/* p is empty then. */
 void plans_release(struct plans *p)
 {
 	for (size_t i = 0; p->ids && p->ids[i]; i++)

@@ -24,6 +24,7 @@ static int refuse_line(struct reader *r, const char *what)
 	return (err_set(r->err, 0, "%s, line %u: %s", r->name, r->line, what), -EBADMSG);
 }
 
+/* -ENOMEM with a sentence. */
 static int toml_oom(struct reader *r)
 {
 	return err_set(r->err, ENOMEM, "cannot read '%s'", r->name);
@@ -196,6 +197,7 @@ static int parse_list(struct reader *r, struct toml_key *k, struct buf *b)
 	}
 }
 
+/* index: which of an array of tables. */
 static bool same_table(const struct toml_key *k, const char *table, unsigned index)
 {
 	return k->index == index && !strcmp(k->table, table);
@@ -280,6 +282,7 @@ int toml_read(const char *text, size_t n, const char *name, struct err *err, str
 	return rc;
 }
 
+/* t is empty then. */
 void toml_release(struct toml *t)
 {
 	for (size_t i = 0; i < t->n; i++) {

@@ -21,6 +21,7 @@
 #define SKIP 16           /* bytes of a frame that are not hashed: magic, size and checksum say nothing more */
 #define WAIT_MS 5000
 
+/* -ENOMEM with a sentence. */
 int chain_oom(struct err *err)
 {
 	return err_set(err, ENOMEM, "cannot read the logs");
@@ -89,6 +90,7 @@ int chain_each_event(struct chain *c, const struct collect_frame *f, int (*say)(
 	return rc;
 }
 
+/* The caller frees it; NULL without memory. */
 static char *copy_event_text(struct str s)
 {
 	return strndup(s.p ? s.p : "", s.n);
@@ -225,7 +227,7 @@ static int first_events(void *arg, const struct event *ev)
 	return l->p->keeping;
 }
 
-/* 0, -ENOMEM. */
+/* 0, -ENOMEM. ev: a plan event. */
 static int take_plan(struct chain *c, const struct event *ev)
 {
 	struct chain_planned *x = vec_add(&c->planned);
@@ -257,6 +259,7 @@ static int keeping_event(void *arg, const struct event *ev)
 	return ev->kind == EVENT_tombstone ? take_tombstone(l->c, &ev->tombstone) : 0;
 }
 
+/* Order of qsort: as they lie in the files. */
 static int part_cmp(const void *pa, const void *pb)
 {
 	const struct chain_part *a = pa, *b = pb;
@@ -265,6 +268,7 @@ static int part_cmp(const void *pa, const void *pb)
 	return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
+/* Order of qsort: by chain and number. */
 static int seal_cmp(const void *pa, const void *pb)
 {
 	const struct chain_link *a = pa, *b = pb;
@@ -459,6 +463,7 @@ out:
 	return rc;
 }
 
+/* NULL is no error. */
 void chain_close(struct chain *c)
 {
 	if (!c)

@@ -36,6 +36,7 @@ static void erase_text(struct buf *b)
 	buf_release(b);
 }
 
+/* Appends a line with the digest of all that stands before it. */
 static void append_sum(struct buf *b)
 {
 	struct digest d;
@@ -71,6 +72,7 @@ static bool parse_head_text(const char *text, size_t n, struct chain_head *ret)
 	return is;
 }
 
+/* The caller frees it; NULL without memory. */
 static char *head_path(const char *home, const char *host, const char *suffix)
 {
 	char *path;
@@ -146,6 +148,7 @@ int chain_head_open(const char *home, const char *host)
 	return rc;
 }
 
+/* Removes the mark. Errors are passed over. */
 void chain_head_done(const char *home, const char *host)
 {
 	char *path = head_path(home, host, ".open");

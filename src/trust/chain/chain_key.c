@@ -12,12 +12,13 @@
 
 #define FILE_MAX 4096
 
+/* So that no copy of it stays in memory. */
 void chain_key_erase(struct chain_key *k)
 {
 	explicit_bzero(k->b, sizeof(k->b));
 }
 
-/* SHA-256 of the words and the key. */
+/* SHA-256 of the words and the key. ret gets it. */
 static void hash_key(const struct chain_key *k, const char *words, unsigned char ret[DIGEST_BYTES])
 {
 	struct digest_sum sum;

@@ -27,6 +27,7 @@ struct checking_plans {
 	VEC(struct plan_state) plans;
 };
 
+/* Counts and tells a problem. As printf. */
 static __attribute__((format(printf, 2, 3))) void plan_problem(struct checking_plans *x, const char *fmt, ...)
 {
 	va_list ap;
@@ -167,6 +168,7 @@ static int take_planned(struct checking_plans *x)
 	return 0;
 }
 
+/* Each plan must have been sealed before its runs, and be there. */
 static void check_beginnings(struct checking_plans *x)
 {
 	for (size_t i = 0; i < x->plans.n; i++) {
@@ -179,7 +181,7 @@ static void check_beginnings(struct checking_plans *x)
 	}
 }
 
-/* Hands the plans over. */
+/* Hands the plans over. The list becomes the report's. 0, -ENOMEM. */
 static int report_plans(const struct checking_plans *x)
 {
 	x->r->plans = calloc(x->plans.n + 1, sizeof(*x->r->plans));
@@ -211,6 +213,7 @@ int chain_check_plans(struct chain *c, void (*say)(void *arg, const char *line),
 	return rc;
 }
 
+/* It may be released twice. */
 void chain_report_release(struct chain_report *r)
 {
 	free(r->plans);

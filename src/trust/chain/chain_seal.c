@@ -12,6 +12,7 @@
 
 #define SESSIONS_MAX 10000 /* entries of one seal: half a megabyte */
 
+/* A visitor: whether the last event ends the session. Always 0. */
 static int last_event(void *arg, const struct event *ev)
 {
 	*(bool *)arg = ev->kind == EVENT_session_end;
@@ -29,6 +30,7 @@ static int is_session_over(struct chain *c, const struct chain_part *p, bool *re
 	return last ? chain_each_event(c, last, last_event, ret) : 0;
 }
 
+/* 8 bytes, little-endian. */
 static void put_little(char *p, uint64_t v)
 {
 	for (int k = 0; k < 8; k++)
@@ -159,6 +161,7 @@ static int find_known_end(struct sealing *s)
 	return rc;
 }
 
+/* home is not copied; name gets the host's. */
 static void begin_sealing(struct sealing *s, const char *home, char name[256])
 {
 	keep_host(name, 256);

@@ -29,6 +29,7 @@ static int match_entry(struct chain *c, struct chain_hashing *h, const struct ch
 
 /* Entries by session, then as the chain has them, the shorter first among those of one seal's kind. */
 static const struct chain *sorting;
+/* Order of qsort, of numbers of entries: by session, then by seal. sorting must be set. */
 static int compare_entries(const void *pa, const void *pb)
 {
 	const struct chain_entry *a = &sorting->entries.v[*(const uint32_t *)pa],
@@ -38,6 +39,7 @@ static int compare_entries(const void *pa, const void *pb)
 	return (a->seal > b->seal) - (a->seal < b->seal);
 }
 
+/* Numbers of the entries in their order; the caller frees it, NULL without memory. */
 static uint32_t *sorted_entries(struct chain *c)
 {
 	uint32_t *v = malloc((c->entries.n + 1) * sizeof(*v));
@@ -68,6 +70,7 @@ struct groups {
 	size_t n, cap;
 };
 
+/* Order of qsort: by part. */
 static int compare_groups_by_part(const void *pa, const void *pb)
 {
 	const struct group *a = pa, *b = pb;
@@ -145,6 +148,7 @@ void chain_problem(struct chain_report *r, void (*say)(void *arg, const char *li
 	say(arg, line);
 }
 
+/* Counts and tells a problem. As printf. */
 static __attribute__((format(printf, 2, 3))) void problem(struct verifying *v, const char *fmt, ...)
 {
 	va_list ap;
@@ -153,6 +157,7 @@ static __attribute__((format(printf, 2, 3))) void problem(struct verifying *v, c
 	va_end(ap);
 }
 
+/* Points into the part's path. */
 static const char *path_below_logs(const struct verifying *v, const struct chain_part *p)
 {
 	const char *path = v->c->w.segments.v[p->segment].path, *logs = strstr(path, "/logs/");

@@ -19,6 +19,7 @@ struct checking_keys {
 	struct chain_report *r;
 };
 
+/* Counts and tells a problem. As printf. */
 static __attribute__((format(printf, 2, 3))) void key_problem(struct checking_keys *x, const char *fmt, ...)
 {
 	va_list ap;

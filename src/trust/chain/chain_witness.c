@@ -21,6 +21,7 @@
 
 /* ---- texts ---- */
 
+/* Appends begin, and then chain, number and hash of w, a line each. */
 static void put_seen(struct buf *b, const char *begin, const struct witnessed *w)
 {
 	buf_printf(b, "%schain %s\nnumber %llu\nhash ", begin, w->chain, (unsigned long long)w->number);

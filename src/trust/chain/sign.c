@@ -33,6 +33,7 @@ static int run_signer(char *const argv[], const char *in, struct buf *out, struc
 	return WIFEXITED(rc) ? WEXITSTATUS(rc) : 255;
 }
 
+/* Cuts b's text behind it. Points into b. */
 static const char *first_line(struct buf *b)
 {
 	const char *p = buf_cstr(b);
