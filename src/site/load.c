@@ -394,7 +394,9 @@ int load_begin(struct database *to, struct err *err)
 	int rc = check_database(to, err);
 	return rc < 0 ? rc
 	              : database_exec(to,
-	                              "SET client_encoding = 'SQL_ASCII'; SET client_min_messages = warning; BEGIN;"
+	                              "SET client_encoding = 'SQL_ASCII'; SET client_min_messages = warning;"
+	                              /* Else functions that somebody made in another schema would be called as us. */
+	                              " SET search_path = pg_catalog, pg_temp; BEGIN;"
 	                              " SELECT pg_advisory_xact_lock(7306085913424)",
 	                              err);
 }

@@ -141,6 +141,9 @@ static natsStatus make_stream(struct broker *b, unsigned replicas)
 	c.Retention = js_WorkQueuePolicy; /* what was acknowledged goes */
 	c.Discard = js_DiscardNew;        /* who cannot store now keeps it */
 	c.DiscardNewPerSubject = true;
+	/* The server answers a publisher at any subject that this one names, so at these requests of its own, too. */
+	c.DenyDelete = true;
+	c.DenyPurge = true;
 	c.MaxMsgsPerSubject = BROKER_WAITING;
 	c.MaxBytes = BROKER_BYTES;
 	c.Replicas = (int64_t)replicas;

@@ -19,6 +19,7 @@
 #include "capture/hdf5/h5_words.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -76,6 +77,7 @@ struct h5_obj {
 	uint16_t kind;
 	/* Of a dataset or an attribute. */
 	bool shaped;
+	bool elsewhere; /* its data are in other datasets or files (virtual, external); known once it was shaped */
 	uint32_t rank, class;
 	uint64_t size, elements;
 	hsize_t dims[4];   /* the first ones */
@@ -208,6 +210,12 @@ void h5_soft_linked(const struct h5_obj *loc, const char *name, unsigned op);
 void h5_copied(struct h5_obj *from, struct h5_obj *to, int64_t t, int64_t end);
 /* Of H5Ocopy, by its list: does it copy objects that references lead to? They lie elsewhere. */
 bool h5_copies_more(struct h5_lib *l, hid_t list);
+/* Why the data of a dataset lie elsewhere, where it is a virtual one: it is not asked for its shape (h5_parts.c). */
+#define H5_IS_VIRTUAL "a virtual dataset was used: its data are in other datasets"
+static inline bool h5_is_virtual(const char *elsewhere)
+{
+	return elsewhere && strcmp(elsewhere, H5_IS_VIRTUAL) == 0;
+}
 #define H5_COPIED_MORE "the sources of some copied objects are unknown"
 
 /* The asynchronous functions of 1.13 and later have these before what the others have, and an event set behind it.

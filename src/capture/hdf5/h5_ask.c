@@ -275,7 +275,7 @@ const char *h5_ask_layout(struct h5_lib *l, hid_t list)
 	herr_t (*dec)(hid_t) = H5CALL(l, H5Idec_ref, herr_t(*)(hid_t));
 	const char *where = NULL;
 	if (list >= 0 && layout && layout(list) == H5D_VIRTUAL)
-		where = "a virtual dataset was used: its data are in other datasets";
+		where = H5_IS_VIRTUAL;
 	else if (list >= 0 && files && files(list) > 0)
 		where = "a dataset was used whose data are in another file";
 	if (list >= 0 && dec)

@@ -1,6 +1,9 @@
 #include "capture/hdf5/h5_buffers.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -118,6 +121,23 @@ static uint64_t memory_bytes(struct h5_lib *l, const struct h5_moved *m, uint64_
 	return bytes;
 }
 
+/* Can the processor read all of it? Memory of a device, and what is mapped no more, would end the program by a signal.
+ * It costs a call; false also where the kernel cannot tell (before Linux 5.14), and then nothing is proved. */
+static bool is_readable(const void *p, uint64_t n)
+{
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
+	static uintptr_t page;
+	const int before = errno;
+	if (!page)
+		page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	const uintptr_t from = (uintptr_t)p & ~(page - 1), end = (uintptr_t)p + n;
+	const bool can = end > from && madvise((void *)from, end - from, MADV_POPULATE_READ) == 0;
+	errno = before;
+	return can;
+}
+
 /* Is it one value, over and over? */
 static bool is_uniform(const void *p, uint64_t n, uint64_t element)
 {
@@ -166,7 +186,7 @@ void h5_memory_filled(struct h5_obj *o, const struct h5_memory *m)
 {
 	if (are_closed())
 		return;
-	if (!o || !o->told || !m->n) { /* where it went is not known */
+	if (!o || !o->told || !m->n || o->elsewhere) { /* where it went is not known */
 		h5_buffers_forget();
 		return;
 	}
@@ -175,7 +195,7 @@ void h5_memory_filled(struct h5_obj *o, const struct h5_memory *m)
 		close_buffers();
 		return;
 	}
-	const bool proves = m->n >= BUFFER_LEAST && !is_uniform(m->p, m->n, m->element);
+	const bool proves = m->n >= BUFFER_LEAST && is_readable(m->p, m->n) && !is_uniform(m->p, m->n, m->element);
 	const uint64_t hash = proves ? XXH3_64bits(m->p, m->n) : 0;
 	if (!lock_buffers()) {
 		close_buffers();
@@ -194,7 +214,7 @@ void h5_buffer_filled(struct h5_lib *l, struct h5_obj *o, const struct h5_moved 
 	struct h5_memory memory = {.p = m->p};
 	if (are_closed())
 		return;
-	memory.n = o && o->told && m->p ? memory_bytes(l, m, &memory.element) : 0;
+	memory.n = o && o->told && !o->elsewhere && m->p ? memory_bytes(l, m, &memory.element) : 0;
 	h5_memory_filled(o, &memory);
 }
 
@@ -249,7 +269,8 @@ void h5_memory_written(struct h5_obj *o, const struct h5_memory *m)
 	const unsigned pieces = find_pieces((uintptr_t)m->p, m->n, piece);
 	unlock_buffers();
 	for (unsigned i = 0; i < pieces; i++)
-		if (XXH3_64bits((const void *)piece[i].from, piece[i].n) != piece[i].hash)
+		if (!is_readable((const void *)piece[i].from, piece[i].n) ||
+		    XXH3_64bits((const void *)piece[i].from, piece[i].n) != piece[i].hash)
 			return;
 	if (!pieces)
 		return;
@@ -263,7 +284,7 @@ void h5_memory_written(struct h5_obj *o, const struct h5_memory *m)
 void h5_buffer_written(struct h5_lib *l, struct h5_obj *o, const struct h5_moved *m)
 {
 	struct h5_memory memory = {.p = m->p};
-	if (!__atomic_load_n(&buffers.n, __ATOMIC_RELAXED) || are_closed() || !o || !o->told || !m->p)
+	if (!__atomic_load_n(&buffers.n, __ATOMIC_RELAXED) || are_closed() || !o || !o->told || o->elsewhere || !m->p)
 		return;
 	memory.n = memory_bytes(l, m, &memory.element);
 	h5_memory_written(o, &memory);

@@ -79,7 +79,7 @@ DATA(H5Dwrite_async, true,
 			h5_buffers_forget();                                                                                       \
 		for (size_t i = 0; i < n; i++) {                                                                               \
 			struct h5_obj *o = h5_obj_of(l, id[i], TERM_kind_dataset);                                                 \
-			more = o && space[i] == H5S_ALL ? o->size * o->elements : H5_BYTES_UNKNOWN;                                \
+			more = o && !o->elsewhere && space[i] == H5S_ALL ? o->size * o->elements : H5_BYTES_UNKNOWN;               \
 			/* What a call of several took is shared out. */                                                           \
 			h5_end(o, write, r >= 0, i < SEVERAL ? bytes[i] : more, end - (end - t) / (int64_t)n, end);                \
 		}                                                                                                              \

@@ -50,6 +50,8 @@ uint64_t h5_data_begin(struct h5_lib *l, struct h5_obj *o, hid_t type, hid_t spa
 		bytes = o->size * h5_part_of(l, o, write, space, o->fields, o->class == H5T_COMPOUND ? o->nfields : 0, &whole);
 		if (ask)
 			h5_unhush(l, &q);
+		if (o->elsewhere && !o->size) /* it was not asked for its shape and type */
+			bytes = H5_BYTES_UNKNOWN;
 		struct h5_object *t = o->told;
 		if (t && write && whole && !t->row[0].begun && !t->row[1].begun && (o->class != H5T_COMPOUND || !o->nfields))
 			t->flags |= H5_WHOLE;

@@ -129,8 +129,11 @@ void h5_shape_of(struct h5_lib *l, struct h5_obj *o, hid_t id)
 	if (!o || o->shaped)
 		return;
 	h5_hush(l, &q);
-	bool ok = h5_ask_shape(l, id, o->kind == TERM_kind_attribute, o, dims, most);
 	const char *elsewhere = o->kind == TERM_kind_dataset ? h5_ask_elsewhere(l, id) : NULL;
+	/* Asked for its shape, a virtual dataset takes the extent of its sources as they are now: the program, which has
+	 * asked before, would read more than it has room for. So it is not asked for. */
+	bool ok = !h5_is_virtual(elsewhere) && h5_ask_shape(l, id, o->kind == TERM_kind_attribute, o, dims, most);
+	o->elsewhere = elsewhere != NULL;
 	h5_unhush(l, &q);
 	h5_shape_is(o, ok, dims, most);
 	if (elsewhere)

@@ -318,11 +318,13 @@ void vol_shape(struct vol *v, struct h5_obj *o, hid_t dxpl)
 	} else {
 		H5VL_dataset_get_args_t of_space = {.op_type = H5VL_DATASET_GET_SPACE},
 		                        of_type = {.op_type = H5VL_DATASET_GET_TYPE};
-		if (H5(H5VLdataset_get)(v->under, v->id, &of_space, dxpl, NULL) >= 0)
+		elsewhere = lies_elsewhere(v, dxpl);
+		o->elsewhere = elsewhere != NULL;
+		/* A virtual dataset would take another extent than the program knows (h5_parts.c). */
+		if (!h5_is_virtual(elsewhere) && H5(H5VLdataset_get)(v->under, v->id, &of_space, dxpl, NULL) >= 0)
 			space = of_space.args.get_space.space_id;
 		if (H5(H5VLdataset_get)(v->under, v->id, &of_type, dxpl, NULL) >= 0)
 			type = of_type.args.get_type.type_id;
-		elsewhere = lies_elsewhere(v, dxpl);
 	}
 	bool ok = h5_ask_space(vol_lib, space, type, o, dims, most);
 	h5_unhush(vol_lib, &q);
