@@ -1,5 +1,6 @@
 #include "adopt/readers.h"
 #include "base/io.h"
+#include "base/path.h"
 #include "import/doc.h"
 
 #include <errno.h>
@@ -104,22 +105,9 @@ int adopt_shell(struct adopt_jobs *l, struct adopt_job *j, struct str line)
 static bool adopt_absolute(struct buf *ret, const char *base, struct str path)
 {
 	buf_reset(ret);
-	const struct str parts[] = {str_of(path.n && path.p[0] == '/' ? "" : base), path};
-	for (size_t k = 0; k < 2; k++)
-		for (size_t i = 0; i < parts[k].n;) {
-			size_t n = 0;
-			while (i + n < parts[k].n && parts[k].p[i + n] != '/')
-				n++;
-			struct str one = str_n(parts[k].p + i, n);
-			i += n + 1;
-			if (str_is(one, "..")) {
-				while (ret->n && ret->p[--ret->n] != '/')
-					;
-			} else if (one.n && !str_is(one, ".")) {
-				buf_char(ret, '/');
-				buf_str(ret, one);
-			}
-		}
+	if (!path.n || *path.p != '/')
+		path_append(ret, 0, str_of(base));
+	path_append(ret, 0, path);
 	return !ret->failed && ret->n && ret->n < PATH_MAX && !memchr(ret->p, '\0', ret->n);
 }
 

@@ -12,7 +12,6 @@ struct job {
 	struct check *c;
 	uint32_t stage;
 	struct check_declared declared;
-	struct idmap own;       /* versions that the job made -> 1 */
 	struct idmap files;     /* files that were told, or that the job made -> place in inputs + 1; 0: made */
 	struct idmap engine;    /* files that the engine read to plan -> 1 */
 	struct buf path;        /* of the file at hand */
@@ -21,21 +20,28 @@ struct job {
 	store_id engine_loaded; /* whose files are in `engine` */
 };
 
+/* Adds the files of the versions that the edges lead to, with that value where they are new. 0 or -errno. */
+static int add_files(struct store *s, const struct edges *e, uint32_t value, struct idmap *to)
+{
+	bool is_new;
+	for (size_t k = 0; k < e->n; k++) {
+		store_id file;
+		int got = store_version_file(s, e->v[k].to, &file);
+		if (got < 0 || (got && !idmap_add(to, file, value, &is_new)))
+			return got < 0 ? got : -ENOMEM;
+	}
+	return 0;
+}
+
 /* What all executions of the job made is no input of it, in whichever version. 0 or -errno. */
 static int load_own(struct job *j)
 {
 	const struct stage *g = stages_get(j->c->st, j->stage);
 	struct edges e = {0};
-	bool is_new;
 	int r = 0;
 	for (size_t i = 0; i < g->n_execs && r == 0; i++) {
 		r = store_outputs(j->c->s, g->execs[i], &e);
-		for (size_t k = 0; k < e.n && r == 0; k++) {
-			store_id file;
-			int got = store_version_file(j->c->s, e.v[k].to, &file);
-			if (got < 0 || (got && !idmap_add(&j->files, file, 0, &is_new)))
-				r = got < 0 ? got : -ENOMEM;
-		}
+		r = r == 0 ? add_files(j->c->s, &e, 0, &j->files) : r;
 	}
 	edges_release(&e);
 	return r;
@@ -45,18 +51,12 @@ static int load_own(struct job *j)
 static int load_engine(struct job *j, store_id engine)
 {
 	struct edges e = {0};
-	bool is_new;
 	if (j->engine_loaded == engine || !engine)
 		return 0;
 	idmap_release(&j->engine);
 	j->engine = (struct idmap){0};
 	int r = store_uses(j->c->s, engine, &e);
-	for (size_t k = 0; k < e.n && r == 0; k++) {
-		store_id file;
-		int got = store_version_file(j->c->s, e.v[k].to, &file);
-		if (got < 0 || (got && !idmap_add(&j->engine, file, 1, &is_new)))
-			r = got < 0 ? got : -ENOMEM;
-	}
+	r = r == 0 ? add_files(j->c->s, &e, 1, &j->engine) : r;
 	edges_release(&e);
 	j->engine_loaded = r == 0 ? engine : 0;
 	return r;

@@ -1,39 +1,18 @@
 /* check_declared.c - the inputs that a rule declares, from the metadata that Snakemake writes of each output. */
 #include "answer/check/check_int.h"
 #include "base/hash.h"
+#include "base/path.h"
 
 #include <errno.h>
-
-/* The path without `.`, `..` and double slashes, from the folder on if it is relative; by the letter, links are not
- * followed. */
-static void append_absolute(struct buf *b, struct str folder, struct str path)
-{
-	for (int k = path.n && *path.p == '/'; k < 2; k++) {
-		struct str from = k ? path : folder;
-		for (size_t i = 0; i < from.n;) {
-			size_t end = i;
-			while (end < from.n && from.p[end] != '/')
-				end++;
-			struct str part = str_n(from.p + i, end - i);
-			if (str_is(part, "..")) {
-				while (b->n && b->p[b->n - 1] != '/')
-					b->n--;
-				b->n -= b->n > 0;
-			} else if (part.n && !str_is(part, ".")) {
-				buf_char(b, '/');
-				buf_str(b, part);
-			}
-			i = end + 1;
-		}
-	}
-}
 
 /* Notes the path, taken relative to d->folder where it is not absolute. 0, -ENOMEM. */
 static int declare(struct check_declared *d, struct str path)
 {
 	struct buf whole = {0};
 	bool is_new;
-	append_absolute(&whole, buf_view(&d->folder), path);
+	if (!path.n || *path.p != '/')
+		path_append(&whole, 0, buf_view(&d->folder));
+	path_append(&whole, 0, path);
 	bool ok = !whole.failed && idmap_add(&d->paths, hash_str(buf_view(&whole)) | 1, 1, &is_new);
 	buf_release(&whole);
 	return ok ? 0 : -ENOMEM;

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/os/system.h"
+#include "base/path.h"
 #include "query/idmap.h"
 #include "query/objects.h"
 #include "query/scripts.h"
@@ -93,27 +94,6 @@ static uint32_t find_argument(const struct arguments *a, struct str path)
 	return VEC_NONE;
 }
 
-/* Appends the parts of a path to what stands from `from` on, without `.`, `..` and double slashes; by the letter, for
- * links of then are not known now. */
-static void append_path(struct buf *b, size_t from, struct str path)
-{
-	for (size_t i = 0; i < path.n;) {
-		size_t end = i;
-		while (end < path.n && path.p[end] != '/')
-			end++;
-		struct str part = str_n(path.p + i, end - i);
-		if (str_is(part, "..")) {
-			while (b->n > from && b->p[b->n - 1] != '/')
-				b->n--;
-			b->n -= b->n > from;
-		} else if (part.n && !str_is(part, ".")) {
-			buf_char(b, '/');
-			buf_str(b, part);
-		}
-		i = end + 1;
-	}
-}
-
 /* A word as a path below cwd; each path once. Long words, and more than ARGUMENTS, are passed over. No memory:
  * a->failed. */
 static void add_argument(struct arguments *a, struct str cwd, struct str word, bool option)
@@ -122,8 +102,8 @@ static void add_argument(struct arguments *a, struct str cwd, struct str word, b
 	if (!word.n || word.n > 4096 || a->words.n >= ARGUMENTS)
 		return;
 	if (*word.p != '/')
-		append_path(&a->text, from, cwd);
-	append_path(&a->text, from, word);
+		path_append(&a->text, from, cwd);
+	path_append(&a->text, from, word);
 	struct str path = str_n(a->text.p + from, a->text.n - from);
 	if (a->text.failed || !path.n || find_argument(a, path) != VEC_NONE) {
 		a->failed |= a->text.failed;
