@@ -236,7 +236,7 @@ int standins_make(const struct rerun *r, int64_t began, const char *to, struct e
 		ret->v[ret->n] = NULL;
 		qsort(ret->v, ret->n, sizeof(*ret->v), compare_names);
 	}
-	return rc < 0 ? err_set(err, -rc, "cannot make placeholders for files in '%s'", to) : 0;
+	return rc < 0 ? err_set(err, -rc, "cannot make stand-ins in '%s'", to) : 0;
 }
 
 void standins_release(struct standins *s)
