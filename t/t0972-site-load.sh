@@ -119,4 +119,12 @@ check 'who asks while one loads sees one record or the other'
 
 $PYTHON -B "$here/t/site_load.py" "$STEMMA" "$EVTEXT" "${1:-4}" >"$out" 2>"$err"
 check 'random histories, forgotten runs, all events: row for row'
+# What somebody who may make functions there has put into public is not called by the one who loads.
+createdb -T template0 -E SQL_ASCII --locale=C shared && psql -X -q -d shared -c 'GRANT CREATE ON SCHEMA public TO eve' &&
+	psql -X -q -U eve -d shared -c "CREATE FUNCTION public.format(text, name) RETURNS text LANGUAGE sql AS \$\$SELECT 'ALTER ROLE eve SUPERUSER'::text\$\$" \
+		-c "CREATE FUNCTION public.to_timestamp(bigint) RETURNS timestamptz LANGUAGE plpgsql AS \$\$BEGIN RAISE 'called as %', current_user; END\$\$" 2>"$err" &&
+	cmd 0 site load postgresql:///shared && [ "$(psql -X -A -t -d shared -c "SELECT rolsuper FROM pg_roles WHERE rolname = 'eve'")" = f ] &&
+	psql -X -A -t -d shared -c 'SELECT count(*) FROM stemma.program_use' >"$out" 2>"$err"
+check "functions of others in the database are not called as the loader, nor bound into the views"
+
 finish
