@@ -148,7 +148,7 @@ RUN_OPTIONS=--exact
 lacking ptrace=EPERM
 less 'bytes per file are not counted: ptrace: Operation not permitted' complete/notify 'ptrace: Operation not permitted' ''
 lacking syscall-info=EIO
-less 'bytes per file are not counted: ptrace is older' complete/notify 'ptrace is older than Linux 5.3' ''
+less 'bytes per file are not counted: the kernel is older' complete/notify 'the kernel is older than Linux 5.3' ''
 RUN_OPTIONS=--count
 lacking listener=EPERM
 less 'bytes per file are not counted: seccomp user notification: Operation not permitted' complete/trace 'user notification: Operation not permitted' ''

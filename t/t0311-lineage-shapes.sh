@@ -31,7 +31,7 @@ cmd 0 lineage --bytes --depth 1 /w/out && says "$out" '2048 bytes' && says_not "
 check '--bytes and --depth'
 cmd 0 lineage --all /w/out && says "$out" '/etc/passwd@{1}' && says "$out" 'absent /w/none' && says "$out" '/usr/bin/join@{1}' && says_not "$out" '(--all)'
 check '--all'
-cmd 0 lineage --certain /w/out && says_not "$out" '/w/mid' && says "$out" 'left out: 1 possible edge (without --certain)'
+cmd 0 lineage --certain /w/out && says_not "$out" '/w/mid' && says "$out" 'left out: 1 possible edge (shown without --certain)'
 check '--certain'
 cmd 0 lineage --fork /w/out && says "$out" 'informed by' && says "$out" '/w/all.sh@{1}' && says_not "$out" '(--fork)'
 check '--fork leads to the script'

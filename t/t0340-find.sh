@@ -39,7 +39,7 @@ runs()
 	cmd 0 find --runs --jsonl "$@" && [ "$(jq -r '.id[-1:]' "$out" | tr -d '\n')" = "$expected" ]
 }
 found '/w/res ult 0@{1}
-/w/sorted@{1}' 'from /w/data.csv@{1}' && says "$err" 'the file was modified outside stemma later; results of that are not included'
+/w/sorted@{1}' 'from /w/data.csv@{1}' && says "$err" 'a file of the expression was later modified outside stemma; what came from the modified file is not listed'
 check 'which results hold the old data?'
 runs 0 'used /w/data.csv@{1}' && runs 12 'used /w/data.csv@{2}' && runs 012 'used /w/data.csv'
 check 'which runs used which version?'
@@ -81,7 +81,7 @@ found '/w/data.csv@{1}  (replaced since)' 'path data.csv before 2026-01-01' && f
 check 'times of files'
 runs 1 'run AAA1' && runs 2 'run @' && cmd 1 find 'run ZZZZ' && says "$err" "no run 'ZZZZ'" && cmd 0 find --execs 'run @~2' && lines "$out" 7
 check 'runs by their ids'
-cmd 1 find 'used /w/nosuch' && says "$err" 'nothing is recorded' && cmd 1 find 'used /w/data.csv@{7}' && says "$err" 'versions are 1 to 2'
+cmd 1 find 'used /w/nosuch' && says "$err" 'nothing is recorded' && cmd 1 find 'used /w/data.csv@{7}' && says "$err" 'versions of the file are 1 to 2'
 check 'files and versions that are not recorded'
 cmd 0 find -0 'path "res ult 0"' && [ "$(tr '\0' '|' <"$out")" = '/w/res ult 0|' ] && cmd 0 find -0 --runs 'user bob' && [ "$(tr '\0' '|' <"$out")" = '01AAAAAAAAAAAAAAAAAAAAAAA2|' ]
 check '--null'
@@ -156,7 +156,7 @@ h = History('01CCCCCCCCCCCCCCCCCCCCCCC1', argv=['w'], start=40000)
 a = h.process(); h.exec(a, ['w'], exe='/usr/bin/w')
 h.write(a, h.file('/n/y', ino=81), size=3); h.exit(a); h.end(); h.save(home, evtext)
 END
-cmd 1 why '/n/y@{2}' && says "$err" 'hint: an earlier file with this name also has this version: use v' && ! grep 'latest file with this name' "$err"
+cmd 1 why '/n/y@{2}' && says "$err" 'hint: an earlier file with this name also has this version: name that one by its id, v' && ! grep 'latest file with this name' "$err"
 check 'a version that only the earlier file has'
 
 # A batch job, and what finds nothing among files.

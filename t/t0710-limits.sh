@@ -274,7 +274,7 @@ result $? "without it, no process has limits of its own" out
 result $? "a run inside a run is held to its limits" err
 # shellcheck disable=SC2016
 "$STEMMA" run --limit wall=1h,cpu=1h -- sh -c 'kill -9 $(cut -d " " -f 4 /proc/$$/stat); echo on; exit 5' >out 2>err
-[ $? = 5 ] && [ "$(cat out)" = on ] && grep -q 'limits were enforced' err
+[ $? = 5 ] && [ "$(cat out)" = on ] && grep -q 'stemma enforced no limits' err
 result $? "a recorder that is killed takes nobody along, and the limits' end is said" err
 
 # ---- bad input: nothing is started

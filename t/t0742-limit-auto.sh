@@ -19,7 +19,7 @@ while [ $i -lt 21 ]; do
 done
 result $bad "a history is made" err
 "$STEMMA" run --limit auto -- sort in >out 2>err
-[ $? = 0 ] && grep -q '^stemma: limits from 2[0-9] similar tasks: memory=64M,wall=60s$' err
+[ $? = 0 ] && grep -q '^stemma: limits from 2[0-9] earlier runs of such commands: memory=64M,wall=60s$' err
 result $? "limits from the history" err
 # A task that goes astray: the same program and shape of arguments, and a hundred times the memory.
 "$STEMMA" run --limit auto,wall=0.2s --grace 0.1s -- sort in /dev/stdin >out 2>err <"$T/fifo"

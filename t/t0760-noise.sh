@@ -103,7 +103,7 @@ check 'nor is it said to be no noise where A and B were given the same'
 cmd 2 diff --trace --repeat 1000000 && says "$err" 'A is run again 1000001 times' 'use --rerun if it may take that long' && runs 8
 check 'what takes more than a minute is not run without being confirmed'
 cmd 2 diff --trace --repeat 2 --no-rerun && cmd 2 diff --repeat 2 && says "$err" 'require --trace' && cmd 2 diff --trace --repeat 2 traces traces && STEMMA_TRACE=$PWD/traces ./noisy in log
-cmd 2 diff --trace --repeat 2 "$(find "$T/record/trace" -name '*.trace' | head -n 1)" "$(find "$T/record/trace" -name '*.trace' | tail -n 1)" && says "$err" 'only a run with traces of functions can be repeated'
+cmd 2 diff --trace --repeat 2 "$(find "$T/record/trace" -name '*.trace' | head -n 1)" "$(find "$T/record/trace" -name '*.trace' | tail -n 1)" && says "$err" '--repeat needs a run with traces of functions'
 check 'what has no run cannot be repeated'
 echo 7 >in && cmd 0 run --trace -- ./noisy in log && echo 11 >in && cmd 0 run --trace -- ./noisy in log && echo 12 >in && cmd 2 diff --trace --repeat 2 && says "$err" 'run A cannot be repeated: in, which' && runs 10
 check 'nor what lacks an input: it is named'

@@ -101,7 +101,7 @@ if grep -q 'cannot confine the command' "$err"; then
 	echo "1..0 # SKIP nothing can be run again here: $(head -n 1 "$err")"
 	exit 0
 fi
-says "$out" "first differs $special: A took false, B true" 'v == 777777: 100077 == 777777 | 777777 == 777777' 'A and B were run again for what their traces had taken back' 'noise         not noise: the same in 1 repetition of A' && says_not "$out" 'stemma run --trace-full shows its line' && says "$err" 'A and B are run again for what their traces had taken back, about'
+says "$out" "first differs $special: A took false, B true" 'v == 777777: 100077 == 777777 | 777777 == 777777' 'A and B were run again, to record what their traces had only as a hash' 'noise         not noise: the same in 1 repetition of A' && says_not "$out" 'stemma run --trace-full shows its line' && says "$err" 'A and B are run again, to record what their traces have only as a hash: about'
 check 'what lazy traces took back: its line, condition and values, by running both again'
 unchanged 1 diff --trace --json && json '.threads[0].partial == false and .threads[0].divergences[0].closer' && json ".threads[0].divergences[0].place.line == $(at special)" && json '.threads[0].divergences[0].a.at.operands == [100077, 777777]' && json '[.threads[0].divergences[1:][].closer] | index(true) == null or .[0]'
 check '... as JSON'

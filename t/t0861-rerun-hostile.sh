@@ -53,7 +53,7 @@ untouched() { [ "$(cat "$HOME/.ssh/id_rsa")" = SECRET-KEY ] && [ "$(cat "$HOME/p
 
 # ---- it is not run unasked ----
 received 1 "echo x >$T/ran; echo x >out.txt"
-document && cmd 0 import "$T/doc.json" && cmd 2 rerun "$(ulid 1)" && says "$err" 'this is a received record' "echo x >$T/ran" "LD_PRELOAD=$T/evil.so  (left out)" 'BASH_ENV' "$T/work" 'hint: use --trust' && untouched
+document && cmd 0 import "$T/doc.json" && cmd 2 rerun "$(ulid 1)" && says "$err" 'this run was not recorded by you' "echo x >$T/ran" "LD_PRELOAD=$T/evil.so  (left out)" 'BASH_ENV' "$T/work" 'hint: use --trust' && untouched
 check 'a document that was imported is shown and not run'
 cmd 0 rerun "$(ulid 1)" --check && untouched && cmd 2 rerun "$(ulid 1)" --force && untouched && cmd 2 rerun "$(ulid 1)" --unconfined && untouched
 check 'nor with --check, --force or --unconfined'
@@ -79,9 +79,9 @@ run=$(sed -n '$s/ .*//p' "$STEMMA_HOME/marks")
 find "$STEMMA_HOME/logs" -name '*.stl' -exec "$EVTEXT" dump {} + >"$T/events" 2>/dev/null
 rm -rf "$T/forged" && mkdir -p "$T/forged" && cp -r "$STEMMA_HOME/marks" "$T/forged/" && mkdir -p "$T/forged/logs/$host/2026-01-01" && sed "s/echo own >own.txt/echo x >\/\/$(echo "$T/ran" | sed 's|/|\\/|g')/" "$T/events" >"$T/events.forged" && grep -q "echo x >//" "$T/events.forged" && "$EVTEXT" make "$T/forged/logs/$host/2026-01-01/1.stl" <"$T/events.forged" 2>"$err" && cmd 2 --store "$T/forged" rerun "$run" && untouched
 check 'a run of one'"'"'s own whose command was changed counts as received'
-cmd 0 rerun "$run" && says_not "$err" 'received record' && cmd 0 run -q --digest -- sh -c 'echo own >own.txt' && cmd 0 rerun @ && says "$out" identical
+cmd 0 rerun "$run" && says_not "$err" 'not recorded by you' && cmd 0 run -q --digest -- sh -c 'echo own >own.txt' && cmd 0 rerun @ && says "$out" identical
 check 'and unchanged as own'
-HOME=$T/other cmd 2 rerun @ && says "$err" 'received record'
+HOME=$T/other cmd 2 rerun @ && says "$err" 'not recorded by you'
 check 'who has not the key has not recorded it'
 
 # ---- with --trust, confined ----
@@ -128,7 +128,7 @@ attack()
 	cmd 0 import "$T/theirs" || return
 	timeout 60 "$STEMMA" rerun "$(ulid $n)" --trust --force --from "$T/in" --in "$T/again" >"$out" 2>"$err" </dev/null
 	if [ "${4:-}" = refused ]; then
-		! [ -e "$T/again/ran.txt" ] && says "$err" 'invalid path' && untouched
+		! [ -e "$T/again/ran.txt" ] && says "$err" 'a path that is not valid' && untouched
 	else
 		[ -e "$T/again/ran.txt" ] && ! grep -rq SECRET-KEY "$T/again" "$out" "$err" && untouched && ! [ -e "$T/again/got.txt" ]
 	fi

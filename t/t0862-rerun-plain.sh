@@ -46,7 +46,7 @@ cmd 0 run -q -- ./set.sh && echo z >one.txt && MORE=1 && export MORE
 cmd 1 rerun @ --json && json '.verdict == "different" and ([.compared[] | select(.handed | not) | [.name, .by, .verdict]] | sort == [["more.txt", "name", "different"], ["one.txt", "size", "different"]])'
 check 'another size, and a file that was not made before'
 unset MORE
-cmd 0 run -q -- sh -c : && cmd 1 rerun @ && says "$out" 'alike: same exit status, and neither run wrote files; printed output was not compared: the first is not recorded'
+cmd 0 run -q -- sh -c : && cmd 1 rerun @ && says "$out" 'alike: same exit status, and neither run wrote files; what they printed was not compared'
 check 'nothing but how it ended'
 printf '#!/bin/sh\n[ -z "$FAIL" ]\n' >may.sh && chmod +x may.sh
 cmd 0 run -q -- ./may.sh && FAIL=1 cmd 1 rerun @ --json && json '.verdict == "different" and .exit_after.status == 1'

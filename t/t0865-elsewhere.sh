@@ -58,6 +58,6 @@ printf '#!/bin/sh\nfor i in 1 2 3 4 5 6 7; do ssh node$i ls; ssh node$i ls; done
 cmd 0 run -q -- ./many.sh && cmd 0 show @ && [ "$(grep -c 'to record it: ssh node' "$out")" = 5 ] && says "$out" 'and 2 more'
 check 'each line once, and five of them'
 OUT=made.txt && export OUT
-cmd 0 run -q -- ssh node2 make made.txt && cmd 0 why made.txt && says "$out" 'made.txt@{1}: made by ssh node2 make made.txt' && lines "$out" 1 && says "$err" 'hint: the work that ssh started there is not recorded; to record it: ssh node2 stemma run -- make made.txt'
+cmd 0 run -q -- ssh node2 make made.txt && cmd 0 why made.txt && says "$out" 'made.txt@{1}: made by ssh node2 make made.txt' && lines "$out" 1 && says "$err" 'hint: what ssh started elsewhere is not recorded; to record it: ssh node2 stemma run -- make made.txt'
 check 'why has it as a hint'
 finish

@@ -74,15 +74,15 @@ rm -f "$spool"/*.frames
 if [ "$(id -u)" = 0 ]; then
 	seg=$(find "$STEMMA_HOME/logs" -name 0.stl | head -n 1)
 	cp "$seg" "$spool/65534.0000000000000003.frames" && chown 65534 "$spool"/65534.*
-	collect 0 --from "$spool" && says "$err" "another user's run" && same_events "$STEMMA_HOME"
+	collect 0 --from "$spool" && says "$err" 'a run of another user' && same_events "$STEMMA_HOME"
 	check 'folder: a user cannot send what root ran'
 	rm -rf "$T/other"
 	cp "$seg" "$spool/65534.0000000000000003.frames" && chown 65534 "$spool"/65534.*
-	cmd 0 --store "$T/other" collect --from "$spool" && says "$err" "another user's run" &&
+	cmd 0 --store "$T/other" collect --from "$spool" && says "$err" 'a run of another user' &&
 		! find "$T/other/logs" -name '*.stl' 2>/dev/null | grep -q .
 	check 'folder: nor where nobody else has sent it'
 	mkdir -m 755 "$T/taken" "$T/taken/answers" && chown -R 65534 "$T/taken"
-	cmd 125 --store "$T/other" collect --from "$T/taken" && says "$err" "not a folder of this user's"
+	cmd 125 --store "$T/other" collect --from "$T/taken" && says "$err" 'belongs to another user, or others can write to it'
 	check 'folder: answers are not written where another user can change them'
 else
 	skip "folder: a user cannot send what root ran" 'only root can make files of another user'
@@ -118,7 +118,7 @@ $PYTHON -B - >"$T/hosts.text" <<'EOF'
 for i in range(40):
     print('{"session":"%016x","seq":1,"t":1767225600000000000,"k":"session","host":"h%d","boot":"b","pidns":1,"tool":"x","mode":"m"}' % (0x7000000 + i, i))
 EOF
-"$EVTEXT" make "$spool/$(id -u).00000000000000aa.frames" <"$T/hosts.text" && cmd 0 --store "$T/many" collect --from "$spool" && says "$err" '24 frames were of' 'its batch tells of too many hosts' && [ "$(find "$T/many/logs" -mindepth 1 -maxdepth 1 -type d | wc -l)" = 16 ]
+"$EVTEXT" make "$spool/$(id -u).00000000000000aa.frames" <"$T/hosts.text" && cmd 0 --store "$T/many" collect --from "$spool" && says "$err" '24 frames were of' 'its batch has records of too many hosts' && [ "$(find "$T/many/logs" -mindepth 1 -maxdepth 1 -type d | wc -l)" = 16 ]
 check 'folder: a batch tells of a few hosts only'
 for i in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
 	mkdir -p "$T/shared/logs/h$i/2026-01-01" && sed -n "$((i + 1))p" "$T/hosts.text" | "$EVTEXT" make "$T/shared/logs/h$i/2026-01-01/0.stl"
@@ -177,9 +177,9 @@ if [ -f "$BUILD/src/site/stemma-http.so" ] && command -v openssl >/dev/null; the
 	cmd 0 ship --to "$url" --token token --ca cert && says "$out" sent && same_events "$STEMMA_HOME"
 	check 'https: all that was recorded is at the collector'
 	cmd 0 run -- cp in in2
-	cmd 1 ship --to "$url" --token token && says "$err" 'does not answer'
+	cmd 1 ship --to "$url" --token token && says "$err" 'cannot send to'
 	check 'https: a certificate that nobody vouches for is no collector'
-	cmd 1 ship --to "http://${url#https://}" --token token && says "$err" 'does not answer'
+	cmd 1 ship --to "http://${url#https://}" --token token && says "$err" 'cannot send to'
 	check 'https: not without TLS'
 	tr 0-9a-f a-f0-9 <token >wrong
 	cmd 125 ship --to "$url" --token wrong --ca cert && says "$err" 'does not know the token'
@@ -193,7 +193,7 @@ if [ -f "$BUILD/src/site/stemma-http.so" ] && command -v openssl >/dev/null; the
 	cmd 0 ship --to "$url" --token token --ca cert
 	if unshare -u true 2>/dev/null; then
 		unshare -u sh -c "hostname elsewhere; '$STEMMA' run -- cp in in3" 2>/dev/null
-		cmd 1 ship --to "$url" --token token --ca cert && says "$err" "another host's" && says "$T/said" 'refused'
+		cmd 1 ship --to "$url" --token token --ca cert && says "$err" 'recorded on another host' && says "$T/said" 'refused'
 		check 'https: a node speaks for itself only'
 	else
 		skip 'https: a node speaks for itself only' 'a name of its own for a host cannot be had here'

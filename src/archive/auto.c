@@ -54,7 +54,7 @@ int archive_limits(const char *home, char *const *argv, const char *system_extra
 	*ret_n = a.tasks;
 	if (a.tasks < ADVICE_FEW) {
 		advice_release(&a);
-		err_set(err, 0, "only %zu similar task%s %s known; %d are needed", *ret_n, str_plural(*ret_n),
+		err_set(err, 0, "only %zu similar earlier run%s %s recorded; %d are needed", *ret_n, str_plural(*ret_n),
 		        *ret_n == 1 ? "is" : "are", ADVICE_FEW);
 		return 0;
 	}
@@ -75,7 +75,7 @@ int archive_limits(const char *home, char *const *argv, const char *system_extra
 		buf_add(ret, words.p + sizeof(option) - 1, words.n - sizeof(option));
 		rc = ret->failed ? -ENOMEM : 1;
 	} else if (rc == 0) {
-		err_set(err, 0, "no similar task has usable figures");
+		err_set(err, 0, "no similar earlier run has the figures that a limit needs");
 	}
 	buf_release(&words);
 	return rc;

@@ -298,7 +298,8 @@ void cmd_report_namesakes(struct cmd *c, const char *text, int r)
 		report("%s is a version of the latest file with this name", text);
 	for (size_t i = 0; i < count; i++)
 		if (store_version(c->store, others[i], &v) > 0)
-			report_hint("an earlier file with this name also has this version: use %.16s", v.pub.text);
+			report_hint("an earlier file with this name also has this version: name that one by its id, %.16s",
+			            v.pub.text);
 	free(others);
 }
 

@@ -151,13 +151,14 @@ static int print_found(struct cmd *c, const struct opts_find *o, const struct fo
 	if (viewing)
 		store_view_end(c->store);
 	if (status == STATUS_SELF)
-		report("cannot list what was found");
+		cmd_report_unread(c->store, "list what was found");
 	for (size_t i = 0; i < f->n_namesakes; i++)
 		if (i == 0 || strcmp(f->namesakes[i].text, f->namesakes[i - 1].text) != 0)
 			cmd_report_namesakes(c, f->namesakes[i].text, 1);
 	report_left_out(f);
 	if (f->unseen)
-		report("the file was modified outside stemma later; results of that are not included");
+		report("a file of the expression was later modified outside stemma; what came from the modified file is not "
+		       "listed");
 	if (f->unended)
 		report("%zu of these are from runs that still continue, or whose recording was cut off", f->unended);
 	if (status == STATUS_OK && !f->n) {

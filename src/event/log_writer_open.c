@@ -143,7 +143,7 @@ int log_writer_segment(struct log_writer *w, uint32_t roll, size_t need, char **
 /* Gives -errnum, with a sentence and what to do about it. */
 static int report_unwritable(struct err *err, int errnum, const char *path)
 {
-	int r = err_set(err, errnum, "cannot write to the store: %s", path);
+	int r = err_set(err, errnum, "cannot write to the record: %s", path);
 	err_hint(err, errnum == ENOSPC || errnum == EDQUOT
 	                  ? "free some space, or set STEMMA_HOME to a directory that has some"
 	                  : "set STEMMA_HOME to a directory that you can write to");

@@ -303,10 +303,10 @@ static int not_recorded(struct store *s, const char *name, const struct found *f
 	else if (inside && report_unobserved(s, name, err) > 0)
 		;
 	else if (inside)
-		err_set(
-		    err, 0,
-		    "nothing is recorded about '%.400s'; use stemma run --hdf5 with programs that use HDF5 as a shared library",
-		    name);
+		err_set(err, 0,
+		        "nothing is recorded about '%.400s', a part of a file; stemma run --hdf5 records parts of HDF5 and "
+		        "netCDF files",
+		        name);
 	else {
 		err_set(err, 0,
 		        f->on_disk ? "nothing is recorded about '%.400s'"

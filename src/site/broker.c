@@ -24,7 +24,7 @@ static int load_nats(struct err *err)
 	module = h ? dlsym(h, NATS_MODULE_SYMBOL) : NULL;
 	if (module)
 		return 0;
-	const char *why = h ? "it is of another version" : dlerror();
+	const char *why = h ? "its module belongs to another version of stemma" : dlerror();
 	err_set(err, 0, "stemma cannot speak NATS%s%s", why ? ": " : "", why ? why : "");
 	err_hint(err, "install libnats and build stemma with it, or use HTTPS or a shared folder");
 	return -ENOSYS;
@@ -108,8 +108,8 @@ static int open_at(const struct broker_at *at, bool collects, unsigned replicas,
 {
 	struct broker_place place;
 	if (!broker_is_url(at->url) || !parse_place(at->url, &place)) {
-		err_set(err, EINVAL, "'%s' is not a broker's address", at->url);
-		err_hint(err, "nats://NAME@HOST:PORT/STREAM is one; letters, digits, '-' and '_' make a name");
+		err_set(err, 0, "'%s' is not the address of a NATS server", at->url);
+		err_hint(err, "use nats://NAME@HOST:PORT/STREAM; NAME and STREAM have letters, digits, '-' and '_' only");
 		return -EINVAL;
 	}
 	if (!collects && !place.name[0]) {

@@ -52,7 +52,8 @@ static int take_lock(struct collector *c, struct err *err)
 		rc = err_set(err, -c->lock, "cannot open '%s'", path);
 	else if (flock(c->lock, LOCK_EX | LOCK_NB) < 0) {
 		rc = errno == EWOULDBLOCK ? -EBUSY : -errno;
-		err_set(err, 0, "another collector has the record '%s'", c->home);
+		err_set(err, 0, "another stemma collect is writing to the record '%s'", c->home);
+		err_hint(err, "end it first, or use another record with --store");
 	}
 	free(path);
 	return rc;
@@ -206,9 +207,9 @@ static int take_frames(struct taking *t)
 		;
 	const struct log_damage *d = log_reader_damage(r);
 	if (d->skipped || d->torn)
-		refuse(t->ret, 1, "bytes that are no whole frame");
+		refuse(t->ret, 1, "it has bytes that are not a whole frame");
 	if (d->newer)
-		refuse(t->ret, d->newer, "it is of a newer stemma");
+		refuse(t->ret, d->newer, "it was written by a newer version of stemma; update the collector");
 	log_reader_close(r);
 	return rc;
 }
@@ -245,8 +246,10 @@ int collector_take(struct collector *c, const struct collector_sender *s, const 
                    struct collected *ret)
 {
 	*ret = (struct collected){0};
-	if (n > COLLECTOR_BATCH)
-		return err_set(err, EMSGSIZE, "a batch is too large");
+	if (n > COLLECTOR_BATCH) {
+		err_set(err, 0, "a batch of %zu bytes is larger than the %u that a collector accepts", n, COLLECTOR_BATCH);
+		return -EMSGSIZE;
+	}
 	int rc = c->stale ? read_again(c, err) : 0;
 	if (rc < 0)
 		return rc;
@@ -259,7 +262,8 @@ int collector_take(struct collector *c, const struct collector_sender *s, const 
 		return -EDQUOT;
 	}
 	if (is_disk_full(c, n)) {
-		err_set(err, 0, "the collector's disk is full");
+		err_set(err, 0, "the disk of the record has less free space than --floor");
+		err_hint(err, "free some space, or start the collector with a smaller --floor");
 		return -ENOSPC;
 	}
 	for (size_t i = 0; i < c->out.n; i++)

@@ -18,7 +18,7 @@ static void check_session(const struct collector_sender *s, const struct event *
 		memcpy(name, h.p, h.n);
 	name[h.n] = '\0';
 	if (s->host && strcmp(s->host, name) != 0)
-		o->bad = "it is another host's";
+		o->bad = "it was recorded on another host than the token allows";
 	log_place_host(name, o->host);
 	o->begins = true;
 }
@@ -36,7 +36,7 @@ static int check_event(const struct collector *c, const struct collector_sender 
 		return 0;
 	case EVENT_run:
 		if (!s->any_user && ev->run.uid != s->uid)
-			o->bad = "it tells of another user's run";
+			o->bad = "it contains a run of another user than the sender";
 		return 0;
 	case EVENT_session_end:
 		o->ends = true;
@@ -83,7 +83,7 @@ int offered_check(struct collector *c, const struct collector_sender *s, struct 
 		n++;
 	}
 	if (o->f.number == UINT32_MAX || o->f.seq + o->f.count < o->f.seq)
-		o->bad = "its numbers are impossible";
+		o->bad = "its sequence numbers are not valid";
 	if (rc == 0 && n != o->f.count)
 		o->bad = "its events cannot be read";
 	if (rc == 0 && !o->bad && o->f.number == 0 && o->f.seq == 1 && o->f.count && !o->begins)

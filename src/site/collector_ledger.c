@@ -80,11 +80,11 @@ const char *ledger_refuses_host(const struct collector *c, const struct collecto
 	const uint32_t host = at != VEC_NONE ? c->sessions.v[at].host : find_host(c, o->host);
 	const struct ledger_sender *from = &c->senders.v[sender];
 	if (!s->any_user && from->hosts.n >= COLLECTOR_HOSTS && !has_host(from, host))
-		return "its sender tells of too many hosts";
+		return "its sender has sent records of too many hosts";
 	for (size_t i = 0; i < c->out.n; i++)
 		if (c->out.v[i].host == host)
 			return NULL;
-	return c->out.n < COLLECTOR_BATCH_HOSTS ? NULL : "its batch tells of too many hosts";
+	return c->out.n < COLLECTOR_BATCH_HOSTS ? NULL : "its batch has records of too many hosts";
 }
 
 /* NULL: it is not known. Valid until one is added. */
@@ -115,10 +115,10 @@ enum ledger_step ledger_place(const struct collector *c, uint32_t sender, const 
 	}
 	const struct ledger_session *s = &c->sessions.v[at];
 	if (s->sender != sender) {
-		*ret_why = "another sender sent of its session";
+		*ret_why = "its session was sent by another sender";
 		return LEDGER_REFUSE;
 	}
-	*ret_why = "it tells otherwise what is here";
+	*ret_why = "it contradicts what the collector already has";
 	/* A frame that forget has cut in two has its number twice. */
 	if (f->number + 1 >= s->next && f->seq >= s->end)
 		return LEDGER_TAKE;

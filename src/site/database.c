@@ -22,7 +22,7 @@ static int load_pq(struct err *err)
 	module = h ? dlsym(h, PQ_MODULE_SYMBOL) : NULL;
 	if (module)
 		return 0;
-	const char *why = h ? "it is of another version" : dlerror();
+	const char *why = h ? "its module belongs to another version of stemma" : dlerror();
 	err_set(err, 0, "stemma cannot speak to PostgreSQL%s%s", why ? ": " : "", why ? why : "");
 	err_hint(err, "install libpq and build stemma with it");
 	return -ENOSYS;

@@ -228,7 +228,9 @@ static int make_answers(int dir, const char *folder, struct err *err)
 			return fd;
 		if (fd >= 0)
 			close(fd);
-		return err_set(err, EPERM, "'%s/" ANSWERS "' is not a folder of this user's alone", folder);
+		err_set(err, 0, "'%s/" ANSWERS "' belongs to another user, or others can write to it", folder);
+		err_hint(err, "remove it; the collector makes it again");
+		return -EPERM;
 	}
 	return err_set(err, errno, "cannot make the folder '%s/" ANSWERS "'", folder);
 }

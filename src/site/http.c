@@ -21,7 +21,7 @@ static const struct http_module *load_module(struct err *err)
 	              : NULL;
 	loaded = h ? dlsym(h, HTTP_MODULE_SYMBOL) : NULL;
 	if (!loaded) {
-		const char *why = h ? "it is of another version" : dlerror();
+		const char *why = h ? "its module belongs to another version of stemma" : dlerror();
 		err_set(err, 0, "stemma cannot speak HTTP%s%s", why ? ": " : "", why ? why : "");
 		err_hint(err, "install libcurl and libmicrohttpd and build stemma with them, or use a shared folder");
 	}

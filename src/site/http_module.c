@@ -112,7 +112,7 @@ static int module_post(const struct http_post *p, struct err *err, struct http_r
 	CURLcode code = rc < 0 ? CURLE_FAILED_INIT : curl_easy_perform(c);
 	curl_slist_free_all(headers);
 	if (code != CURLE_OK) {
-		err_set(err, 0, "'%s' does not answer: %s", p->url, why[0] ? why : curl_easy_strerror(code));
+		err_set(err, 0, "cannot send to '%s': %s", p->url, why[0] ? why : curl_easy_strerror(code));
 		return code == CURLE_OUT_OF_MEMORY ? -ENOMEM : -EHOSTUNREACH;
 	}
 	curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &status);

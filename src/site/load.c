@@ -351,7 +351,8 @@ static int check_database(struct database *to, struct err *err)
 		return rc;
 	if (strcmp(h.encoding, "SQL_ASCII") != 0 || (strcmp(h.collation, "C") != 0 && strcmp(h.collation, "POSIX") != 0)) {
 		err_set(err, 0,
-		        "the database has the encoding %s and the order %s; paths are bytes: SQL_ASCII and C are needed",
+		        "the database has the encoding %s and the collation %s; stemma needs SQL_ASCII and C, because paths "
+		        "are bytes",
 		        h.encoding, h.collation);
 		err_hint(err, "createdb -T template0 -E SQL_ASCII --locale=C NAME makes such a database");
 		return -EPROTO;
@@ -373,7 +374,7 @@ static int check_source(struct loading *l, const char *source, bool replace)
 		return rc;
 	if (h.source[0] && strcmp(h.source, source) != 0 && !replace) {
 		err_set(l->err, 0, "the database has the record '%s', not '%s'", h.source, source);
-		err_hint(l->err, "--replace puts this record in its place");
+		err_hint(l->err, "use another database, or --replace to remove that record from it");
 		return -EEXIST;
 	}
 	if (!l->made && strlen(h.seed) == SEED) {

@@ -184,7 +184,7 @@ static int module_open(const struct broker_at *at, const struct broker_place *pl
 	if (s != NATS_OK) {
 		snprintf(doing, sizeof(doing), "cannot set up the connection to the NATS server");
 	} else {
-		snprintf(doing, sizeof(doing), "'%.100s' does not answer", place->hosts[0]);
+		snprintf(doing, sizeof(doing), "cannot use the NATS server '%.100s'", place->hosts[0]);
 		s = natsConnection_Connect(&b->nc, b->options);
 		s = s == NATS_OK ? natsConnection_JetStream(&b->js, b->nc, &o) : s;
 		if (s == NATS_OK)
@@ -233,12 +233,12 @@ static int module_put(struct broker *b, const char *id, const void *p, size_t n,
 	if (s == NATS_OK)
 		return 0;
 	if ((int)code == JS_NO_ROOM) {
-		err_set(err, 0, "the broker is full until the collector has taken the batches that wait there");
+		err_set(err, 0, "the NATS server accepts no more until the collector takes the messages that wait there");
 		return -EAGAIN;
 	}
 	if (s == NATS_MAX_PAYLOAD) {
-		err_set(err, 0, "the broker takes messages of %lld bytes, and a frame has %zu",
-		        (long long)natsConnection_GetMaxPayload(b->nc), n);
+		err_set(err, 0, "a message has %zu bytes, and the NATS server accepts at most %lld", n,
+		        (long long)natsConnection_GetMaxPayload(b->nc));
 		err_hint(err, "set max_payload to 2MB in nats-server's configuration");
 		return -EMSGSIZE;
 	}

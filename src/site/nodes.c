@@ -78,8 +78,11 @@ static int parse_nodes(struct nodes *n, char *text, const char *path, struct err
 		struct node one;
 		if (line[0] == '#')
 			continue;
-		if (!parse_node(line, &one))
-			return err_set(err, EBADMSG, "cannot read '%s'", path);
+		if (!parse_node(line, &one)) {
+			err_set(err, 0, "'%s' has a line that does not describe a node", path);
+			err_hint(err, "remove the line, or remove the file and add all nodes again");
+			return -EBADMSG;
+		}
 		struct node *slot = vec_add(&n->list);
 		if (!slot)
 			return err_set(err, ENOMEM, "cannot read '%s'", path);
@@ -203,7 +206,7 @@ int nodes_add(const char *home, const struct collector_sender *s, struct err *er
 		return (err_set(err, 0, "'%s' cannot be a sender's name: use letters, digits, '-', '_' and '.'", s->name),
 		        -EINVAL);
 	if (s->host && (!s->host[0] || strchr(s->host, ' ') || strchr(s->host, '\n') || !strcmp(s->host, "*")))
-		return err_set(err, EINVAL, "'%s' cannot be a host's name", s->host);
+		return (err_set(err, 0, "'%s' cannot be the name of a host", s->host), -EINVAL);
 	int rc = make_folder(home, err);
 	rc = rc < 0 ? rc : nodes_read(&n, home, err);
 	if (rc == 0 && getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))

@@ -290,7 +290,7 @@ static void test_limits(void **state)
 	buf_reset(&words);
 	err_clear(&err);
 	assert_int_equal(archive_limits(home, few, NULL, &err, &words, &n), 0);
-	assert_true(n == 3 && !words.n && strstr(err.text, "3 similar tasks"));
+	assert_true(n == 3 && !words.n && strstr(err.text, "3 similar earlier runs"));
 	err_clear(&err);
 	assert_int_equal(archive_limits(home, none, NULL, &err, &words, &n), 0);
 	assert_true(!words.n && err.text[0]);

@@ -217,7 +217,10 @@ static int add_trace_file(struct trace_set *s, const char *path, struct err *err
 		s->v = v;
 	if (!v || !f.path) {
 		trace_file_release(&f);
-		return err_set(err, s->n < TRACES_MAX ? ENOMEM : E2BIG, "cannot take '%s' in", path);
+		if (s->n < TRACES_MAX)
+			return err_set(err, ENOMEM, "cannot read '%s'", path);
+		err_set(err, 0, "there are more than %d traces: compare fewer, for example with --rank", TRACES_MAX);
+		return -E2BIG;
 	}
 	v[s->n++] = f;
 	return 0;
@@ -622,8 +625,12 @@ int trace_set_of_run(struct store *s, store_id run, store_id exec, struct err *e
 	struct buf path = {0};
 	struct stat st;
 	int r = store_run(s, run, &info);
-	if (r <= 0)
-		return r < 0 ? err_set(err, -r, "cannot read the record") : err_set(err, ENOENT, "the run is not recorded");
+	if (r < 0)
+		return err_set(err, -r, "cannot read the record");
+	if (r == 0) {
+		err_set(err, 0, "the run of the trace is not recorded");
+		return -ENOENT;
+	}
 	ret->home = store_home(s);
 	buf_printf(&path, "%s/trace/%.*s", ret->home, (int)info.ulid.n, info.ulid.p);
 	r = stat(buf_cstr(&path), &st) == 0 ? add_trace_folder(ret, buf_cstr(&path), 0, err) : 0;

@@ -163,7 +163,8 @@ void trace_words_notes(const struct trace_pair *p, struct buf *b)
 	if (p->searched)
 		buf_printf(b, "%s\n", p->searched);
 	if (p->closer)
-		buf_printf(b, "A and B were run again for what their traces had taken back at the first difference\n");
+		buf_printf(b,
+		           "A and B were run again, to record what their traces had only as a hash at the first difference\n");
 	if (p->c.n && !p->n_closer && trace_is_silent(&p->c.v[0]))
 		buf_printf(b, "the first difference reached no system call and was not recorded: stemma run --trace-full shows "
 		              "its line\n");

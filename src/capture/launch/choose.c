@@ -127,7 +127,7 @@ static int notify_trial(struct reason *r, bool *ret_outranked)
 	if (pid < 0) {
 		ret = 0; /* no process to be had: the run will see */
 	} else if (n != (ssize_t)sizeof(rc)) {
-		ret = refuse_with_reason(r, 0, "seccomp user notification ends the process");
+		ret = refuse_with_reason(r, 0, "a test process ended when it used seccomp user notification");
 	} else if (rc == EBUSY) {
 		*ret_outranked = true;
 		ret = refuse_with_reason(r, 0, "another program already uses seccomp user notification for this process");
@@ -185,7 +185,7 @@ static int ptrace_works(struct reason *r, bool exact)
 	if (rc >= 0)
 		return 0;
 	if (rc == -ENOTSUP)
-		return refuse_with_reason(r, 0, "ptrace is older than Linux 5.3");
+		return refuse_with_reason(r, 0, "the kernel is older than Linux 5.3: its ptrace does not report system calls");
 	if ((yama = capture_yama()) >= 2)
 		snprintf(r->text, sizeof(r->text), "ptrace: Yama's ptrace_scope is %d", yama);
 	else if (is_traced_itself())

@@ -98,7 +98,7 @@ static bool yield_if_nested(const struct keeper *k, const char *ulid)
 		close(fd);
 	} else if (errno == EL2NSYNC || errno == EL3HLT) {
 		if (errno == EL3HLT && o->say)
-			o->say("this run is part of another stemma run and is recorded in its store");
+			o->say("this run is part of another stemma run and is recorded in that run's record");
 		channel_enter_nested(ulid);
 		if (o->stay || o->orphans != ORPHANS_DETACH)
 			return true; /* it has to be stayed with */

@@ -142,21 +142,21 @@ int cmd_check(struct cmd *c, const struct opts_check *o)
 	struct check found;
 	json_t *json = NULL;
 	if (c->n_operands > 1)
-		return report_usage(c, "one run at a time");
+		return report_usage(c, "check takes one run");
 	int status = cmd_store(c, o->no_index);
 	if (status == STATUS_OK)
 		status = cmd_target(c, c->n_operands ? c->operands[0] : "@", false, &t);
 	if (status != STATUS_OK)
 		return status;
 	if (t.kind != TARGET_RUN)
-		return report_usage(c, "'%s' is a file, not a run", c->operands[0]);
+		return report_usage(c, "'%s' is %s, not a run", c->operands[0],
+		                    t.kind == TARGET_FILE ? "a file" : "an execution");
 	int r = check_run(cmd_source(c), t.id, &found);
 	if (r == 0)
 		r = o->json ? check_json(&found, t.id, &json) : print_check(&found, &c->out);
 	bool clean = r == 0 && check_is_clean(&found);
 	if (r < 0) {
-		report("cannot read the record of the run: %s", strerror(-r));
-		status = STATUS_SELF;
+		status = cmd_report_unread(c->store, "check the run");
 	} else {
 		status = json ? js_print(json, false) : STATUS_OK;
 	}

@@ -243,7 +243,8 @@ int diff_repeat(struct cmd *c, const struct opts_diff *o, struct trace_compariso
 	bool recorded = j->set[0].run && !j->set[0].exec && j->set[1].run;
 	int status = STATUS_OK;
 	if (o->repeat && (!j->set[0].run || j->set[0].exec || j->set[0].v[0].calls)) {
-		report("only a run with traces of functions can be repeated");
+		report("--repeat needs a run with traces of functions as the first operand");
+		report_hint("record it with stemma run --trace");
 		return STATUS_USAGE;
 	}
 	if (recorded && !again->needs[0])

@@ -96,7 +96,7 @@ static int leave_ranks(const struct opts_diff *o, const char *const words[2], st
 	uint32_t rank[2];
 	struct err err = {0};
 	if (!rank_words(o->rank, rank)) {
-		report("--rank is a number, or two with a colon between: '%s'", o->rank);
+		report("--rank needs N or N:M, not '%s'", o->rank);
 		return STATUS_USAGE;
 	}
 	for (int s = 0; s < 2; s++) {

@@ -192,8 +192,8 @@ int trace_text(const struct trace_output *v)
 		buf_reset(&b);
 	}
 	if (v->view->again)
-		printf("   of what was run again for it: %zu %s\n", v->view->n_ran,
-		       v->view->n_ran == 1 ? "command" : "commands");
+		printf("   the traces are of %zu %s that %s run again for this comparison\n", v->view->n_ran,
+		       v->view->n_ran == 1 ? "command" : "commands", v->view->n_ran == 1 ? "was" : "were");
 	puts("");
 	for (size_t i = 0; i < v->view->n; i++)
 		same += trace_is_same(&v->view->v[i]) || trace_is_noise(&v->view->v[i]);

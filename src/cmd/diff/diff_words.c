@@ -85,7 +85,7 @@ static int file_item(const struct diff_view *v, const struct diff_item *i, struc
 	case DIFF_ADDED:
 		buf_printf(b,
 		           i->absent_before              ? "  only in B%s%s; A looked for it"
-		           : i->possible                 ? "  perhaps written by B only%s%s"
+		           : i->possible                 ? "  possibly written by B only%s%s"
 		           : i->category == DIFF_outputs ? "  made by B only%s%s"
 		                                         : "  only in B%s%s",
 		           after.n ? ", " : "", buf_cstr(&after));
@@ -93,19 +93,19 @@ static int file_item(const struct diff_view *v, const struct diff_item *i, struc
 	case DIFF_REMOVED:
 		buf_printf(b,
 		           i->absent_before              ? "  only in A%s%s; B looked for it"
-		           : i->possible                 ? "  perhaps written by A only%s%s"
+		           : i->possible                 ? "  possibly written by A only%s%s"
 		           : i->category == DIFF_outputs ? "  made by A only%s%s"
 		                                         : "  only in A%s%s",
 		           before.n ? ", " : "", buf_cstr(&before));
 		break;
 	}
 	if (i->reused)
-		buf_printf(b, "; %s used what %s made with it", i->kind == DIFF_ADDED ? "A" : "B",
+		buf_printf(b, "; %s reused a file that %s had made from it", i->kind == DIFF_ADDED ? "A" : "B",
 		           i->kind == DIFF_ADDED ? "B" : "A");
 	if (same_file)
 		buf_printf(b, " (@{%llu} -> @{%llu})", (unsigned long long)na, (unsigned long long)nb);
 	else if (i->a && i->b)
-		buf_str(b, str_of(" (a new file of the name)"));
+		buf_str(b, str_of(" (another file of the same name)"));
 	buf_release(&before);
 	buf_release(&after);
 	return r;

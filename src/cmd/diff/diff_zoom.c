@@ -52,7 +52,7 @@ static int format_zoom(const struct trace_pair *p, const size_t step[2], bool en
 		           (unsigned long long)piece, ends);
 		free(ret[s]);
 		ret[s] = b.failed ? NULL : strdup(buf_cstr(&b));
-		r = ret[s] ? 0 : err_set(err, ENOMEM, "cannot look into what was taken back");
+		r = ret[s] ? 0 : err_set(err, ENOMEM, "cannot plan the second recording");
 		buf_release(&b);
 	}
 	return r;
@@ -132,7 +132,9 @@ static const char *may_run(const struct zoom_job *z)
 			return "it was not run again: you did not make this record on this machine";
 	}
 	if (seconds >= 0)
-		fprintf(stderr, "stemma: A and B are run again for what their traces had taken back, about %.1f s\n", seconds);
+		fprintf(stderr,
+		        "stemma: A and B are run again, to record what their traces have only as a hash: about %.1f s\n",
+		        seconds);
 	if (j->o->rerun || (seconds >= 0 && seconds * 2 <= ASK_BEYOND))
 		return NULL;
 	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
@@ -234,7 +236,7 @@ static const char *look_closer(struct zoom_job *z, size_t step[2], struct err *e
 	struct compare_options o = {.max = 20};
 	for (unsigned pass = 1; pass <= PASSES_MAX; pass++) {
 		if (format_zoom(at, step, !z->job.ret->plan.side[0].whole, err, z->zoom) < 0)
-			return "what was taken back cannot be found again";
+			return "the part that the traces have only as a hash cannot be located";
 		trace_comparison_release(ret);
 		ret->noise = z->noise;
 		if (run_pass(z, pass, ret) != STATUS_OK || trace_compare(cmd_source(z->job.c), &o, err, ret) < 0)
@@ -249,10 +251,10 @@ static const char *look_closer(struct zoom_job *z, size_t step[2], struct err *e
 			return why;
 		}
 		if (!find_silent_step(q, step))
-			return "when run again they went another way";
+			return "when run again, A and B diverged at another place";
 		at = q;
 	}
-	return "what differs is too small a part of what was taken back";
+	return "the difference is too small a part of a long computation to be located";
 }
 
 /* Runs again with a closer look at where they differ: step of both sides. NULL, or a sentence on why it cannot be. */
@@ -293,7 +295,7 @@ void diff_zoom(struct cmd *c, const struct opts_diff *o, struct trace_comparison
 	z.job.programs = z.programs;
 	ret->again.needs[0] = ret->again.needs[1] = true;
 	again_listen_begin();
-	p->closer_why = z.programs[0] && z.programs[1] ? zoom_into(&z, step, ret) : "there is no memory for it";
+	p->closer_why = z.programs[0] && z.programs[1] ? zoom_into(&z, step, ret) : "it was not run again: out of memory";
 	again_listen_end();
 	for (int s = 0; s < 2; s++) {
 		free(z.zoom[s]);

@@ -225,7 +225,7 @@ int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
 		return status;
 	uint64_t lines = LINES;
 	if (o->lines && !lines_of(o->lines, &lines))
-		return report_usage(c, "--lines %.40s is not a number", o->lines);
+		return report_usage(c, "--lines needs a number, not '%.40s' (0: no limit)", o->lines);
 	status = cmd_store(c, o->no_index);
 	if (status != STATUS_OK)
 		return status;

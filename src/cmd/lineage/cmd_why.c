@@ -454,7 +454,7 @@ static int hint_elsewhere(struct cmd *c, const struct why *n)
 		r = store_exec(c->store, n->reps[i], &x);
 		r = r > 0 ? elsewhere_line(&x.argv, &name, &line) : r;
 		if (r > 0)
-			report_hint("the work that %s started there is not recorded; to record it: %s", name, buf_cstr(&line));
+			report_hint("what %s started elsewhere is not recorded; to record it: %s", name, buf_cstr(&line));
 	}
 	buf_release(&line);
 	return r < 0 ? r : 0;

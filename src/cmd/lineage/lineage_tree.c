@@ -489,7 +489,7 @@ static void print_rest(const struct tree *t)
 	buf_reset(&b);
 	count_line(&b, om[OMIT_uncertain], "possible edge", "possible edges");
 	if (b.n)
-		printf("left out: %s (without --certain)\n", buf_cstr(&b));
+		printf("left out: %s (shown without --certain)\n", buf_cstr(&b));
 	buf_reset(&b);
 	if (t->v->options->direction == LINEAGE_UP)
 		count_line(&b, om[OMIT_unread], "file that was opened and may not have been read",
@@ -498,7 +498,7 @@ static void print_rest(const struct tree *t)
 		count_line(&b, om[OMIT_unread], "program that opened a file and may not have read it",
 		           "programs that opened a file and may not have read it");
 	if (b.n)
-		printf("left out: %s (without =read)\n", buf_cstr(&b));
+		printf("left out: %s (shown with --certain alone)\n", buf_cstr(&b));
 	if (t->cut)
 		printf("%s more than %llu lines (--lines 0: all; --depth N: nearer ones)\n", t->v->out->utf8 ? "…" : "...",
 		       (unsigned long long)t->max_lines);

@@ -151,7 +151,7 @@ void stage_print_rest(const struct stage_view *w)
 	if (w->own)
 		buf_printf(&b, "%s%llu of the workflow's own", b.n ? ", " : "", (unsigned long long)w->own);
 	if (b.n)
-		printf("+ files: %s (without --stages)\n", buf_cstr(&b));
+		printf("+ files: %s (shown without --stages)\n", buf_cstr(&b));
 	for (size_t i = 0; i < stages_missed(w->st); i++) {
 		buf_reset(&b);
 		fmt_path(&b, str_of(stages_missed_path(w->st, i)));

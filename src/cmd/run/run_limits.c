@@ -39,7 +39,7 @@ static void from_history(struct cmd *c, const struct opts_run *o, struct limits 
 	int rc = archive_limits(cmd_home(c), c->operands, config_get(&c->config, CONFIG_system), &err, &text, &n);
 	if (rc > 0 && limits_parse(limits, buf_cstr(&text), &err) == 0) {
 		if (!o->quiet)
-			report("limits from %zu similar tasks: %s", n, buf_cstr(&text));
+			report("limits from %zu earlier runs of such commands: %s", n, buf_cstr(&text));
 	} else if (!o->quiet) {
 		report("no limits from history: %s", err.text);
 	}
@@ -168,7 +168,7 @@ void run_limits_unlike(const struct run_limits *l, const struct summary *s)
 
 void run_limits_lost(void)
 {
-	report("the recorder was killed: from then on only the kernel's limits were enforced");
+	report("the recorder was killed: after that stemma enforced no limits, only the kernel did");
 }
 
 void run_limits_close(struct run_limits *l)

@@ -193,7 +193,7 @@ static int choose_summary(struct cmd *c, const struct opts_run *o, struct summar
 	if (o->interval && limits_parse_time(o->interval, &err, &ret->interval) < 0)
 		return report_err(&err, STATUS_USAGE);
 	if (o->interval && ret->interval < SHORTEST)
-		return report_usage(c, "--interval %s is too short: not less than 1ms", o->interval);
+		return report_usage(c, "--interval %s is too short: the shortest is 1ms", o->interval);
 	return STATUS_OK;
 }
 
@@ -333,7 +333,7 @@ int run_monitor_attach(struct cmd *c, const struct opts_run *o)
 	if (!o->summary && !o->report && !o->series)
 		return report_usage(c, "--pid needs --summary, --report or --series");
 	if (o->pid > INT32_MAX)
-		return report_usage(c, "there is no process %llu", (unsigned long long)o->pid);
+		return report_usage(c, "--pid %llu is not a process id", (unsigned long long)o->pid);
 	int rc = run_monitor_open(c, o, &run, &r);
 	if (rc != STATUS_OK)
 		return rc;

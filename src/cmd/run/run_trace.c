@@ -125,13 +125,14 @@ void run_trace_finish(struct run_trace *t, const char *run)
 	if (!n) {
 		rmdir(t->folder);
 		if (!t->quiet)
-			report(t->probes      ? "none of the functions was called"
-			       : t->functions ? "no program wrote a function trace: link programs with stemma cc --trace"
-			                      : "no calls were traced: no such program ran, or its calls could not be observed");
+			report(t->probes ? "none of the functions was called"
+			       : t->functions
+			           ? "no program wrote a function trace: link programs with stemma cc --trace"
+			           : "no calls were traced: none of the programs named ran, or their calls could not be observed");
 	} else if (!*run) {
 		rmdir(t->folder);
 		if (!t->quiet)
-			report("the run is not recorded: its function traces were removed");
+			report("the traces were removed, because the run was not recorded");
 	} else if (path.failed || rename(t->folder, buf_cstr(&path)) < 0)
 		report("cannot move the traces to '%s': %s; they stay in '%s'", buf_cstr(&path), strerror(errno), t->folder);
 	buf_release(&path);

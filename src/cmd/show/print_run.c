@@ -123,8 +123,8 @@ static int print_elsewhere(struct cmd *c, const struct show_run *p)
 			continue;
 		buf_str(&all, buf_view(&line));
 		if (lines++ < ELSEWHERE_LINES)
-			printf("%-12s the work that %s started there is not recorded; to record it: %s",
-			       lines == 1 ? "elsewhere" : "", name, buf_cstr(&line));
+			printf("%-12s what %s started elsewhere is not recorded; to record it: %s", lines == 1 ? "elsewhere" : "",
+			       name, buf_cstr(&line));
 	}
 	if (lines > ELSEWHERE_LINES)
 		printf("%-12s and %zu more\n", "", lines - ELSEWHERE_LINES);

@@ -21,7 +21,9 @@ int ship_read_answer(const char *text, struct err *err, struct ship_answer *ret)
 	int rc = 0;
 	*ret = (struct ship_answer){0};
 	if (!id || !ulid_is(id, strlen(id)) || !json_is_integer(json_object_get(o, "taken"))) {
-		rc = err_set(err, EPROTO, "the collector's answer cannot be read");
+		err_set(err, 0, "the answer of the collector cannot be read");
+		err_hint(err, "look whether another server, or another version of stemma, is at this address");
+		rc = -EPROTO;
 	} else {
 		snprintf(ret->collector, sizeof(ret->collector), "%s", id);
 		snprintf(ret->why, sizeof(ret->why), "%s", why ? why : "");

@@ -66,6 +66,6 @@ int cmd_site(struct cmd *c, const struct opts_site *o)
 	if (c->n_operands != 2 || strcmp(c->operands[0], "load") != 0)
 		return report_usage(c, "site needs: load postgresql://HOST/DATABASE");
 	if (!database_is_url(c->operands[1]))
-		return report_usage(c, "'%s' is not a database: postgresql://HOST/DATABASE is one", c->operands[1]);
+		return report_usage(c, "'%s' is not the URL of a database: use postgresql://HOST/DATABASE", c->operands[1]);
 	return load_into(c, o, c->operands[1]);
 }

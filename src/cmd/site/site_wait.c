@@ -36,7 +36,7 @@ int site_interval(const struct cmd *c, const char *text, int64_t otherwise, int6
 {
 	*ret = otherwise;
 	if (text && (config_parse_duration(text, ret) < 0 || *ret < SHORTEST_NS))
-		return report_usage(c, "'%s' is not an interval such as 500ms or 2s", text);
+		return report_usage(c, "--interval needs a time of at least 10ms, such as 500ms or 2s, not '%s'", text);
 	return STATUS_OK;
 }
 

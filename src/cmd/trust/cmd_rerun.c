@@ -247,6 +247,8 @@ static int find_run(struct rerun_job *a)
 		       word);
 		report_hint(rc == -ENOTUNIQ ? "type more of the id; stemma log --json prints whole ids"
 		                            : "stemma log lists the runs");
+		report_hint(rc == -ENOTUNIQ ? "type more of the id; stemma log --json prints whole ids"
+		                            : "stemma log lists the runs");
 		return cmd_target_status(rc);
 	}
 	if (a->o->from && !(a->from = realpath(a->o->from, NULL))) {
@@ -266,7 +268,7 @@ static int check_own(struct rerun_job *a)
 	rerun_job_received(a);
 	if (a->o->trust)
 		return 0;
-	report("stemma does not run it: the author of the record chose the command");
+	report("stemma does not run a received command unless it is told to: its author is somebody else");
 	report_hint("use --trust to run it, confined, and --from DIR for the folder with its files");
 	return STATUS_USAGE;
 }
@@ -280,7 +282,8 @@ static int report_redacted(const struct rerun_job *a)
 			buf_printf(&b, "%sargument %zu, ", b.n ? "; " : "", i);
 			fmt_name(&b, str_of(a->plan.argv[i]));
 		}
-	report("an argument of the run was redacted as a secret, so it cannot be run again: %s", buf_cstr(&b));
+	report("an argument of the run was redacted as a secret, so stemma cannot run it again: %s", buf_cstr(&b));
+	report_hint("run the command yourself, and compare with stemma diff");
 	buf_release(&b);
 	return STATUS_NOTHING;
 }

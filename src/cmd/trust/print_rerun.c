@@ -168,15 +168,15 @@ static void print_rerun_verdict(const struct rerun_job *a)
 	else if (a->compared.verdict == COMPARE_DIFFERENT)
 		printf("different exit status; there was nothing else to compare%s%s\n", is_kept(a) ? "; it ran in " : "", dir);
 	else if (a->compared.verdict == COMPARE_ALIKE)
-		printf("alike: same exit status, and neither run wrote files; printed output was not compared: the first is "
-		       "not recorded\n");
+		printf("alike: same exit status, and neither run wrote files; what they printed was not compared, because the "
+		       "record does not have what the first run printed\n");
 	else
 		printf("cannot be compared: the record has neither results nor digests of outputs%s%s\n",
 		       is_kept(a) ? "; it ran in " : "", dir);
 	if (!compared || a->compared.verdict == COMPARE_ALIKE)
 		report_hint("use stemma run --digest to record digests, or stemma bench run for results, too");
 	else if (a->compared.verdict == COMPARE_DIFFERENT && !is_kept(a))
-		report_hint("--keep keeps the new files");
+		report_hint("use --keep to keep the new files, and compare them yourself");
 }
 
 void rerun_job_text(const struct rerun_job *a)
@@ -293,7 +293,7 @@ int rerun_job_json(const struct rerun_job *a)
 void rerun_job_received(const struct rerun_job *a)
 {
 	struct buf b = {0};
-	buf_str(&b, str_of("this is a received record: you did not make it on this machine; it names "));
+	buf_str(&b, str_of("this run was not recorded by you on this machine; its record names "));
 	fmt_name(&b, str_of(*a->plan.user ? a->plan.user : "nobody"));
 	buf_str(&b, str_of(" on "));
 	fmt_name(&b, str_of(*a->plan.host ? a->plan.host : "an unknown host"));

@@ -124,7 +124,7 @@ static int check_layers(const struct rerun_job *a)
 	unsigned layers = jail_layers(&unused);
 	if (!a->plan.own && (layers & (JAIL_FILES | JAIL_CALLS)) != (JAIL_FILES | JAIL_CALLS)) {
 		report("this kernel cannot confine the command: it has no %s",
-		       layers & JAIL_FILES ? "call filters" : "Landlock");
+		       layers & JAIL_FILES ? "seccomp filters" : "Landlock");
 		report_hint("use --unconfined to run it without confinement, with access to everything you can access");
 		return STATUS_SELF;
 	}
@@ -134,7 +134,7 @@ static int check_layers(const struct rerun_job *a)
 	else if (!(layers & JAIL_NAMESPACES))
 		report("the command is partly confined: namespaces are not available, so it %s",
 		       a->plan.own ? "can change modes, owners and times of your files"
-		                   : "cannot change modes, owners and times");
+		                   : "may fail where it changes modes, owners or times of its own files");
 	return 0;
 }
 
@@ -237,7 +237,8 @@ static int find_second(struct rerun_job *a, const char *run)
 		return report_err(&err, STATUS_SELF);
 	if (*run && store_find_run(a->c->store, run, &a->second) == 1)
 		return 0;
-	report("the second run was not recorded, so nothing can be compared");
+	report("the new run was not recorded, so nothing can be compared");
+	report_hint("stemma doctor reports what works on this machine");
 	return STATUS_NOTHING;
 }
 

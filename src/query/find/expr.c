@@ -68,7 +68,7 @@ static int read_quoted(struct parser *p, const char **s, struct buf *b)
 	}
 	if (!**s) {
 		err_set(p->err, 0, "a quote is not closed in the expression");
-		err_hint(p->err, "a quote that belongs to a name has a backslash before it");
+		err_hint(p->err, "within double quotes, write a backslash before a quote that belongs to the name");
 		return -EINVAL;
 	}
 	(*s)++;

@@ -110,7 +110,8 @@ static int add_file_versions(const struct select *w, const char *text, store_id 
 	int r = store_file(w->s, file, &f);
 	uint64_t last = r > 0 ? f.versions : 0;
 	if (r > 0 && only > last) {
-		err_set(w->err, 0, "'%.300s': its versions are 1 to %llu", text, (unsigned long long)last);
+		err_set(w->err, 0, "'%.300s' is not recorded: the versions of the file are 1 to %llu", text,
+		        (unsigned long long)last);
 		return -ENOENT;
 	}
 	for (uint64_t k = only ? only : 1; r > 0 && k <= (only ? only : last); k++) {
