@@ -276,7 +276,7 @@ static int join_script(struct folding *f, struct pairs *p, const struct branch *
 	struct version_sort v;
 	char name[256];
 	int r = store_version_sort(f->v->s, f->w->l.nodes[copy].id, &v);
-	struct str script = r > 0 ? stages_copied_script(v.path) : (struct str){0};
+	struct str script = r > 0 ? engine_copied_script(v.path) : (struct str){0};
 	if (r <= 0 || !script.n || script.n >= sizeof(name))
 		return r < 0 ? r : 0;
 	memcpy(name, script.p, script.n);
@@ -305,7 +305,7 @@ static int join_script_down(struct folding *f, struct pairs *p, const struct bra
 	for (size_t k = f->from.first[engine]; k < f->from.first[engine + 1] && r >= 0; k++) {
 		const struct branch *copy = &f->from.branches[k];
 		r = f->w->l.nodes[copy->child].exec ? 0 : store_version_sort(f->v->s, f->w->l.nodes[copy->child].id, &v);
-		struct str name = r > 0 ? stages_copied_script(v.path) : (struct str){0};
+		struct str name = r > 0 ? engine_copied_script(v.path) : (struct str){0};
 		char text[256];
 		if (r <= 0 || !name.n || name.n >= sizeof(text))
 			continue;

@@ -1,7 +1,7 @@
 /* why_scripts.c - a script that Snakemake copied before it ran it stands for the one that it was copied from. */
 #include "answer/why/why_int.h"
+#include "base/os/engine_paths.h"
 #include "base/str.h"
-#include "query/stages/stages.h"
 
 #define NAME_MAX_BYTES 256
 
@@ -68,7 +68,7 @@ int why_show_scripts(const struct answer_source *a, struct why *n)
 		if (n->l.nodes[i].exec || n->l.nodes[i].stream)
 			continue;
 		r = store_version_sort(a->store, n->l.nodes[i].id, &v);
-		struct str name = r > 0 ? stages_copied_script(v.path) : (struct str){0};
+		struct str name = r > 0 ? engine_copied_script(v.path) : (struct str){0};
 		if (!name.n || name.n >= sizeof(text))
 			continue;
 		memcpy(text, name.p, name.n); /* the path is the store's, until the next question */

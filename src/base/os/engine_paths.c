@@ -5,6 +5,7 @@
 #include <string.h>
 
 static const char own_folder[] = "/.snakemake/";
+static const char copies[] = "/.snakemake/scripts/tmp";
 static const char *const folders[] = {"metadata/", "log/", "locks/", "incomplete/", "auxiliary/"};
 static const char *const own_names[] = {".ninja_log", ".ninja_deps"};
 
@@ -35,9 +36,21 @@ bool engine_bookkeeping(struct str path)
 	return !at && is_own_name(str_base_name(path));
 }
 
+struct str engine_copied_script(struct str path)
+{
+	const char *at = path.n ? memmem(path.p, path.n, copies, sizeof(copies) - 1) : NULL;
+	struct str rest =
+	    at ? str_n(at + sizeof(copies) - 1, path.n - (size_t)(at + sizeof(copies) - 1 - path.p)) : (struct str){0};
+	const char *dot = rest.n ? memchr(rest.p, '.', rest.n) : NULL;
+	if (!dot || memchr(rest.p, '/', rest.n))
+		return (struct str){0};
+	return str_n(dot + 1, rest.n - (size_t)(dot + 1 - rest.p));
+}
+
 uint64_t engine_path_rules(void)
 {
 	uint64_t h = hash_bytes(own_folder, sizeof(own_folder));
+	h = hash_more(h, copies, sizeof(copies));
 	for (size_t i = 0; i < COUNT(folders); i++)
 		h = hash_more(h, folders[i], strlen(folders[i]) + 1);
 	for (size_t i = 0; i < COUNT(own_names); i++)

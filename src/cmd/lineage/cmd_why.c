@@ -4,9 +4,9 @@
 #include "answer/folder.h"
 #include "answer/why/why.h"
 #include "answer/zarr/zarr_list.h"
+#include "base/os/engine_paths.h"
 #include "cmd/lineage/why_folder.h"
 #include "cmd/ui/notes_print.h"
-#include "query/stages/stages.h"
 #include "query/target.h"
 
 #include <errno.h>
@@ -42,7 +42,7 @@ static void show_copied_script(struct buf *b, size_t from)
 		size_t end = at;
 		while (end < b->n && b->p[end] != ' ')
 			end++;
-		struct str name = stages_copied_script(str_n(b->p + at, end - at));
+		struct str name = engine_copied_script(str_n(b->p + at, end - at));
 		if (name.n) {
 			memmove(b->p + at, b->p + end - name.n, b->n - end + name.n);
 			b->n -= end - at - name.n;

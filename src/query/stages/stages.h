@@ -50,8 +50,6 @@ static inline bool stages_bookkeeping(struct str path)
 {
 	return engine_bookkeeping(path);
 }
-/* A script that Snakemake copied before it ran it, .snakemake/scripts/tmpXXXX.NAME: NAME. Else nothing. */
-struct str stages_copied_script(struct str path);
 const struct stage *stages_get(const struct stages *st, uint32_t i);
 /* What Snakemake wrote down of a job, as JSON, and the folder that paths in it begin from: the metadata of one of its
  * outputs, if the file is still as the run left it. 1; 0 it is not known, or the stage is none of Snakemake's; -errno.
