@@ -134,6 +134,7 @@ static void release_walk(struct lineage_walk *w)
 	edges_release(&w->got);
 	objects_end(&w->objects);
 	lineage_copies_release(&w->copies);
+	lineage_scripts_release(&w->scripts);
 	submit_edges_free(w->submits);
 	table_release(&w->seen);
 	idmap_release(&w->hosts);

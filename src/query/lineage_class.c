@@ -60,7 +60,7 @@ int lineage_classify(struct lineage_walk *w, uint32_t i)
 		st->empty = !r;
 	}
 	st->class = (uint8_t)v.class;
-	return 0;
+	return v.class == VERSION_SCRIPT && !w->o->all ? lineage_script_classify(w, i) : 0;
 }
 
 /* Was the execution given the version's path as, or within, an argument? 0, -errno. */
@@ -119,6 +119,10 @@ int lineage_judge(struct lineage_walk *w, uint32_t i, const struct edge *e, uint
 		*ret_omit = OMIT_empty; /* who made it has put nothing into it */
 		return 0;
 	}
+	if (st->copied && w->o->direction == LINEAGE_DOWN && w->nodes[other].exec) {
+		*ret_omit = OMIT_engine; /* it came from its script, and is come to from there */
+		return 0;
+	}
 	switch ((enum version_class)st->class) {
 	case VERSION_ABSENT:
 		*ret_omit = OMIT_absent;
@@ -134,7 +138,9 @@ int lineage_judge(struct lineage_walk *w, uint32_t i, const struct edge *e, uint
 		if (!named)
 			*ret_omit = OMIT_system;
 		return r;
+	case VERSION_SCRIPT:
 	case VERSION_DATA:
+	case VERSION_CLASSES:
 		break;
 	}
 	r = is_interpreter(w, i, e, other, &interpreter);

@@ -153,6 +153,8 @@ int lineage_expand_exec(struct lineage_walk *w, uint32_t i)
 	struct lineage_bound bound = w->states[i].pending;
 	uint32_t host;
 	int r = lineage_exec_host(w, id, &host);
+	if (w->o->direction == LINEAGE_UP && !w->states[i].whole && !w->states[i].partly)
+		return r; /* only by what it copied, and what that came from is known */
 	if (r == 0)
 		r = follow_files(w, i, bound, host);
 	if (r == 0)

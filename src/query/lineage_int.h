@@ -34,6 +34,8 @@ struct lineage_state {
 	bool unread;       /* left out, unless it is reached otherwise: who opened it may not have read it */
 	bool no_script;    /* an execution, known to have run none */
 	bool whole;        /* an execution, reached by more than what it copied (down: by more than what may be copied) */
+	bool partly;       /* an execution, reached by an object that it copied: also what said what is copied counts */
+	bool copied;       /* an engine's copy of a script whose source is known */
 	uint32_t arrivals; /* list in walk.arrivals, until it is classified */
 	uint32_t omitted;  /* place in walk.omitted, 0 none */
 };
@@ -58,6 +60,20 @@ struct lineage_copies {
 	struct idmap by;   /* hash of execution and copy, or original -> place in pairs, from 1 */
 	VEC(struct lineage_copy) pairs;
 	struct edges got, from, readers, made;
+};
+
+/* One of several edges that are filed by one key. */
+struct lineage_chained {
+	struct edge e;
+	uint32_t next; /* from 1; 0 the last */
+};
+/* An engine's copies of scripts. */
+struct lineage_scripts {
+	struct idmap execs;     /* those that `uses` has the edges of */
+	struct idmap by_name;   /* hash of execution and base name -> place in uses, from 1 */
+	struct idmap copies_of; /* down: version of a script -> place in copies, from 1 */
+	VEC(struct lineage_chained) uses, copies;
+	struct edges got, sources;
 };
 
 /* An execution that others count to is reached by way of some of these: what another one did is only possible. */
@@ -117,6 +133,7 @@ struct lineage_walk {
 	bool cut;
 	struct objects objects;
 	struct lineage_copies copies;
+	struct lineage_scripts scripts;
 	struct submit_edges *submits;
 	struct idmap servers;         /* file of a server's address -> place in `served` */
 	struct lineage_bound *served; /* the best bound that its connections were followed with */
@@ -129,6 +146,8 @@ struct lineage_walk {
 /* The node of a version, or of an execution, made if there is none. 0, -E2BIG or -ENOMEM. It may move all nodes and
  * states. */
 int lineage_node_of(struct lineage_walk *w, store_id id, bool exec, uint32_t *ret);
+/* The same, where none is made: false, there is none. */
+bool lineage_find_node(const struct lineage_walk *w, store_id id, bool exec, uint32_t *ret);
 /* The nodes that edges lead to are looked up one after the other; what each look-up waits for comes meanwhile. */
 void lineage_prefetch_targets(const struct lineage_walk *w, const struct edges *e, bool exec);
 /* Node i is in the result, at that depth, if it was not yet. */
@@ -137,6 +156,8 @@ void lineage_mark_reached(struct lineage_walk *w, uint32_t i, uint32_t depth);
 int lineage_enqueue(struct lineage_walk *w, struct lineage_queue *q, uint32_t i);
 /* Execution i is come to by more than what it copied: all of it counts. 0 or -ENOMEM. */
 int lineage_reach_whole(struct lineage_walk *w, uint32_t i);
+/* Execution i is come to by an object that it copied: what it was told to do by counts. 0 or -ENOMEM. */
+int lineage_reach_partly(struct lineage_walk *w, uint32_t i);
 /* Execution i was reached by way of a part of it, with what surely comes in time for that. 0 or -ENOMEM. */
 int lineage_settle_part(struct lineage_walk *w, uint32_t i, uint32_t part, struct lineage_bound bound);
 /* The end of the edges from the k-th on that lead to one thing. */
@@ -228,6 +249,19 @@ int lineage_is_program(struct lineage_walk *w, store_id exec, store_id version, 
  * from these may have come from it, too. 1, 0, -errno. */
 int lineage_is_holder_of_used(struct lineage_walk *w, store_id exec, store_id version);
 void lineage_copies_release(struct lineage_copies *c);
+
+/* ---- lineage_scripts.c ---- */
+
+/* The edges by which the one maker of an engine's copy of a script used what it is a copy of, in w->scripts.sources
+ * until the next of these calls; none: that is not known, or the version is no such copy. *ret_made: the edge to its
+ * maker, where there are any. 0 or -errno. */
+int lineage_script_sources(struct lineage_walk *w, store_id version, struct edge *ret_made);
+/* Finds out whether version node i, of VERSION_SCRIPT, has sources that are known; down, files it with them. 0, -errno.
+ */
+int lineage_script_classify(struct lineage_walk *w, uint32_t i);
+/* Down: adds to ret, as derived, the copies of the version that the walk has met. 0, -ENOMEM. */
+int lineage_scripts_from(struct lineage_walk *w, store_id version, struct edges *ret);
+void lineage_scripts_release(struct lineage_scripts *c);
 
 /* ---- lineage_result.c ---- */
 

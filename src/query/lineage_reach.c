@@ -30,14 +30,21 @@ void lineage_prefetch_targets(const struct lineage_walk *w, const struct edges *
 	}
 }
 
-int lineage_node_of(struct lineage_walk *w, store_id id, bool exec, uint32_t *ret)
+bool lineage_find_node(const struct lineage_walk *w, store_id id, bool exec, uint32_t *ret)
 {
 	uint32_t hash = lineage_node_hash(id, exec), at;
 	for (size_t pos = TABLE_START; (at = table_next(&w->seen, hash, &pos)) != VEC_NONE;)
 		if (w->nodes[at].id == id && w->nodes[at].exec == exec) {
 			*ret = at;
-			return 0;
+			return true;
 		}
+	return false;
+}
+
+int lineage_node_of(struct lineage_walk *w, store_id id, bool exec, uint32_t *ret)
+{
+	if (lineage_find_node(w, id, exec, ret))
+		return 0;
 	if (w->n_nodes == VEC_NONE)
 		return -E2BIG;
 	if (w->n_nodes == w->cap_nodes) {
@@ -56,7 +63,7 @@ int lineage_node_of(struct lineage_walk *w, store_id id, bool exec, uint32_t *re
 	w->states[w->n_nodes] = (struct lineage_state){.pending = {lineage_worst_time(w), 0},
 	                                               .settled = {lineage_worst_time(w), 0},
 	                                               .informed = {lineage_worst_time(w), 0}};
-	if (!table_add(&w->seen, hash, (uint32_t)w->n_nodes))
+	if (!table_add(&w->seen, lineage_node_hash(id, exec), (uint32_t)w->n_nodes))
 		return -ENOMEM;
 	*ret = (uint32_t)w->n_nodes++;
 	return 0;
@@ -100,6 +107,14 @@ int lineage_reach_whole(struct lineage_walk *w, uint32_t i)
 	if (w->states[i].whole)
 		return 0;
 	w->states[i].whole = true;
+	return lineage_enqueue(w, w->execs, i);
+}
+
+int lineage_reach_partly(struct lineage_walk *w, uint32_t i)
+{
+	if (w->states[i].partly)
+		return 0;
+	w->states[i].partly = true;
 	return lineage_enqueue(w, w->execs, i);
 }
 

@@ -11,6 +11,11 @@ const char *const lineage_omit_name[OMIT_COUNT] = {
     [OMIT_engine] = "engine",
 };
 
+static bool is_data(unsigned class)
+{
+	return class == VERSION_DATA || class == VERSION_SCRIPT;
+}
+
 int lineage_compact(struct lineage_walk *w, struct lineage *ret)
 {
 	bool up = w->o->direction == LINEAGE_UP;
@@ -22,11 +27,11 @@ int lineage_compact(struct lineage_walk *w, struct lineage *ret)
 		const struct lineage_state *st = &w->states[i];
 		renumber[i] = (uint32_t)l.n_nodes;
 		if (!st->reached) {
-			l.omitted[st->empty && !w->o->all && !up                           ? OMIT_empty
-			          : st->unread && (w->o->all || st->class == VERSION_DATA) ? OMIT_unread
-			          : st->class == VERSION_ABSENT                            ? OMIT_absent
-			          : st->class == VERSION_ENGINE                            ? OMIT_engine
-			                                                                   : OMIT_system]++;
+			l.omitted[st->empty && !w->o->all && !up                    ? OMIT_empty
+			          : st->unread && (w->o->all || is_data(st->class)) ? OMIT_unread
+			          : st->class == VERSION_ABSENT                     ? OMIT_absent
+			          : st->class == VERSION_ENGINE || st->copied       ? OMIT_engine
+			                                                            : OMIT_system]++;
 			continue;
 		}
 		l.n_roots += st->root;

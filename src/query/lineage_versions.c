@@ -23,6 +23,16 @@ static void collect_run(struct lineage_walk *w, struct lineage_bound bound, uint
 	}
 }
 
+/* From version i, an engine's copy of a script, to the script. 0 or -errno. */
+static int follow_script(struct lineage_walk *w, uint32_t i, struct lineage_bound bound)
+{
+	struct edge made;
+	int r = lineage_script_sources(w, w->nodes[i].id, &made);
+	for (size_t k = 0; r == 0 && k < w->scripts.sources.n; k++)
+		r = lineage_to_version(w, LINEAGE_DERIVED, i, &w->scripts.sources.v[k], bound);
+	return r;
+}
+
 /* Goes on from version i, which the execution made or used. Up, where the execution only copied it from others: to
  * those, and not to all that the execution used. Down, where it is the execution's program, and whenever the walk is
  * not of objects alone: to the whole execution. 0, -errno. */
@@ -31,6 +41,8 @@ static int follow_copy(struct lineage_walk *w, uint32_t i, struct lineage_bound 
 {
 	struct edges *from;
 	store_id version = w->nodes[i].id;
+	if (w->o->direction == LINEAGE_UP && w->states[i].copied)
+		return follow_script(w, i, bound);
 	if (!w->objects.any || w->o->all)
 		return lineage_reach_whole(w, exec);
 	if (w->o->direction == LINEAGE_DOWN) {
@@ -42,6 +54,8 @@ static int follow_copy(struct lineage_walk *w, uint32_t i, struct lineage_bound 
 	int r = lineage_copy_of(w, version, e->to, &from);
 	if (r == 0 && !from->n)
 		return lineage_reach_whole(w, exec);
+	if (r == 0)
+		r = lineage_reach_partly(w, exec);
 	for (size_t k = 0; r == 0 && k < from->n; k++)
 		r = lineage_to_version(w, LINEAGE_DERIVED, i, &from->v[k], bound);
 	return r;
@@ -102,6 +116,8 @@ static int follow_derivations(struct lineage_walk *w, uint32_t i, struct lineage
 		r = lineage_copies_from(w, id, &w->copies.made);
 	for (size_t k = 0; r == 0 && !up && k < w->copies.made.n; k++)
 		r = edges_add(&w->got, &w->copies.made.v[k]);
+	if (r == 0 && !up)
+		r = lineage_scripts_from(w, id, &w->got);
 	for (size_t k = 0; r == 0 && k < w->got.n; k++) {
 		const struct edge *e = &w->got.v[k];
 		struct version_info v;

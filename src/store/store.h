@@ -252,7 +252,9 @@ enum version_class {
 	VERSION_SYSTEM, /* of the machine (base/os/system.h) */
 	VERSION_NAMED,  /* data for an execution that was given it by name */
 	VERSION_ABSENT,
-	VERSION_ENGINE /* what a workflow system keeps of what it did (base/os/engine_paths.h) */
+	VERSION_ENGINE, /* what a workflow system keeps of what it did (base/os/engine_paths.h) */
+	VERSION_SCRIPT, /* a workflow system's copy of a script (base/os/engine_paths.h) */
+	VERSION_CLASSES
 };
 /* By the kind and path of the file; extra: the user's own prefixes (base/os/system.h), NULL none. */
 enum version_class store_version_class(uint64_t kind, struct str path, const char *extra);

@@ -25,5 +25,7 @@ enum version_class store_version_class(uint64_t kind, struct str path, const cha
 		return VERSION_SYSTEM;
 	if (c == SYSTEM_UNLESS_NAMED)
 		return VERSION_NAMED;
-	return engine_bookkeeping(path) ? VERSION_ENGINE : VERSION_DATA;
+	if (engine_bookkeeping(path))
+		return VERSION_ENGINE;
+	return engine_copied_script(path).n ? VERSION_SCRIPT : VERSION_DATA;
 }

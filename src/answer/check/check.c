@@ -79,7 +79,7 @@ static int is_to_be_declared(struct job *j, const struct edge *e)
 	struct version_judged v;
 	struct file_info f;
 	int r = store_version_judged(j->c->s, e->to, j->a->system_extra, &v);
-	if (r <= 0 || v.kind != TERM_kind_regular || v.class != VERSION_DATA)
+	if (r <= 0 || v.kind != TERM_kind_regular || (v.class != VERSION_DATA && v.class != VERSION_SCRIPT))
 		return r < 0 ? r : 0;
 	r = store_file(j->c->s, v.file, &f);
 	if (r <= 0 || !f.path.n)

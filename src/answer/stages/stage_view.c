@@ -269,8 +269,9 @@ static int is_called(const struct folding *f, uint32_t node, struct str name)
 	return r <= 0 ? r : v.kind == TERM_kind_regular && !engine_own_file(v.path) && str_eq(str_base_name(v.path), name);
 }
 
-/* A copy of a script that the engine made, node: b is between it and the engine, and other between it and who ran it.
- * The script itself stands in its place. 0, -errno. */
+/* Upwards: a copy of a script that the engine made, and who ran it (above: the branch between them). The script itself
+ * stands in its place: what the copy is derived from, or where the walk does not know that, what the engine used under
+ * its name. 0, -errno. */
 static int join_script(struct folding *f, struct pairs *p, const struct branch *above, uint32_t user, uint32_t copy)
 {
 	struct version_sort v;
@@ -283,6 +284,15 @@ static int join_script(struct folding *f, struct pairs *p, const struct branch *
 	script = str_n(name, script.n);
 	for (size_t k = f->from.first[copy]; k < f->from.first[copy + 1] && r >= 0; k++) {
 		const struct branch *by = &f->from.branches[k];
+		if (by->e->type == LINEAGE_DERIVED) {
+			struct branch b = *by;
+			b.words = "";
+			b.sure = b.sure && above->sure;
+			r = is_called(f, by->child, script);
+			if (r > 0)
+				r = add_pair(f, p, user, &b);
+			continue;
+		}
 		for (size_t m = f->from.first[by->child]; m < f->from.first[by->child + 1] && r >= 0; m++) {
 			struct branch b = f->from.branches[m];
 			if (!is_engine(f, by->child))
@@ -296,30 +306,35 @@ static int join_script(struct folding *f, struct pairs *p, const struct branch *
 	return r < 0 ? r : 0;
 }
 
-/* Downwards: from a script to who ran the copy that the engine made of it. 0, -errno. */
+/* Downwards: from a script to who ran the copy of it that the branch leads to; sure: as far as that. 0, -errno. */
+static int join_users(struct folding *f, struct pairs *p, const struct branch *copy, uint32_t script, bool sure)
+{
+	struct version_sort v;
+	char text[256];
+	int r = f->w->l.nodes[copy->child].exec ? 0 : store_version_sort(f->v->s, f->w->l.nodes[copy->child].id, &v);
+	struct str name = r > 0 ? engine_copied_script(v.path) : (struct str){0};
+	if (r <= 0 || !name.n || name.n >= sizeof(text))
+		return r < 0 ? r : 0;
+	memcpy(text, name.p, name.n);
+	r = is_called(f, script, str_n(text, name.n));
+	for (size_t m = f->from.first[copy->child]; r > 0 && m < f->from.first[copy->child + 1]; m++) {
+		struct branch b = f->from.branches[m];
+		b.child = f->leader[b.child];
+		b.sure = b.sure && copy->sure && sure;
+		if (b.child != HIDDEN && add_pair(f, p, script, &b) < 0)
+			return -ENOMEM;
+	}
+	return r < 0 ? r : 0;
+}
+
+/* The same for all copies that the engine made. above: the branch from the script to the engine. 0, -errno. */
 static int join_script_down(struct folding *f, struct pairs *p, const struct branch *above, uint32_t engine,
                             uint32_t script)
 {
-	struct version_sort v;
 	int r = 0;
-	for (size_t k = f->from.first[engine]; k < f->from.first[engine + 1] && r >= 0; k++) {
-		const struct branch *copy = &f->from.branches[k];
-		r = f->w->l.nodes[copy->child].exec ? 0 : store_version_sort(f->v->s, f->w->l.nodes[copy->child].id, &v);
-		struct str name = r > 0 ? engine_copied_script(v.path) : (struct str){0};
-		char text[256];
-		if (r <= 0 || !name.n || name.n >= sizeof(text))
-			continue;
-		memcpy(text, name.p, name.n);
-		r = is_called(f, script, str_n(text, name.n));
-		for (size_t m = f->from.first[copy->child]; r > 0 && m < f->from.first[copy->child + 1]; m++) {
-			struct branch b = f->from.branches[m];
-			b.child = f->leader[b.child];
-			b.sure = b.sure && copy->sure && above->sure;
-			if (b.child != HIDDEN && add_pair(f, p, script, &b) < 0)
-				return -ENOMEM;
-		}
-	}
-	return r < 0 ? r : 0;
+	for (size_t k = f->from.first[engine]; k < f->from.first[engine + 1] && r >= 0; k++)
+		r = join_users(f, p, &f->from.branches[k], script, above->sure);
+	return r;
 }
 
 /* What an engine made for a job by itself is the job's. *child: the engine, and then the job. 0, -errno. */
@@ -408,6 +423,8 @@ static int add_branch(struct folding *f, struct pairs *p, uint32_t node, const s
 	note_maker(f, f->up ? b.child : node, f->up ? node : b.child, from);
 	if (f->up && f->leader[b.child] == HIDDEN && !f->w->l.nodes[b.child].exec)
 		return join_script(f, p, from, leader, b.child);
+	if (!f->up && from->e->type == LINEAGE_DERIVED && f->leader[b.child] == HIDDEN)
+		return join_users(f, p, from, node, true);
 	if (!f->up && is_engine(f, b.child)) {
 		r = join_script_down(f, p, from, b.child, node);
 		if (r < 0)

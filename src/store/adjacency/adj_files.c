@@ -201,7 +201,7 @@ static int adj_version(struct store *s, store_id id, struct adj_version *ret)
 	const uint64_t head = cur_u(&c);
 	for (; n && cur_more(&c); n--)
 		one = cur_str(&c);
-	if (c.bad || head >> (FILE_READERS + 1) || (head >> FILE_CLASS & 7) > VERSION_ENGINE)
+	if (c.bad || head >> (FILE_READERS + 1) || (head >> FILE_CLASS & 7) >= VERSION_CLASSES)
 		return adj_drop(s, BLOCK_FILE, version_file(id));
 	if (n) /* the file has no such version */
 		return 0;
