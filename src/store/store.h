@@ -188,6 +188,15 @@ struct run_recording {
 /* 1; 0: each session of the run has its end, or there is no such run; -errno. What *ret points to but for the segment
  * is valid until the index is brought up to date. */
 int store_run_recording(struct store *s, store_id run, struct run_recording *ret);
+/* Where a session that tells of a run lies in the logs: for who has to read its events again. */
+struct run_part {
+	const char *segment; /* absolute path */
+	uint64_t session;    /* its number: other sessions lie in between */
+	uint64_t from, to;   /* of its first frame, and behind its last one; bytes */
+};
+/* Gives each of them to each, in the order in which they were written; what segment points to is valid until that
+ * returns. 1; 0: there is no such run; what each returned where that is below 0; -errno. */
+int store_run_parts(struct store *s, store_id run, int (*each)(void *arg, const struct run_part *part), void *arg);
 /* Of its inputs and outputs those that are data. 0 or -errno. */
 int store_run_data(struct store *s, store_id run, const char *extra, uint64_t *ret_used, uint64_t *ret_made);
 /* 1, 0: there is none, -errno. Texts of ret are valid until the next call. */

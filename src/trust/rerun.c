@@ -11,7 +11,9 @@
 #include "base/vec.h"
 #include "event/env.h"
 #include "sandbox/childless.h"
+#include "trust/content.h"
 #include "trust/kept.h"
+#include "trust/rerun_int.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,27 +32,15 @@
 /* Static. */
 const char *rerun_state_name(enum rerun_state s)
 {
-	static const char *const words[] = {"same",    "kept copy", "from git", "built again",
-	                                    "differs", "gone",      "changed",  "unknown"};
+	static const char *const words[] = {"same", "kept copy", "from git", "built again", "differs",
+	                                    "gone", "changed",   "unknown",  "replaced"};
 	return words[s];
 }
 
-/* -ENOMEM with a sentence. */
-static int rerun_oom(struct err *err)
+int rerun_oom(struct err *err)
 {
 	return err_set(err, ENOMEM, "cannot find out what the run needs");
 }
-
-struct planning {
-	struct store *s;
-	const char *from;
-	const struct witness_options *o;
-	struct err *err;
-	struct rerun *r;
-	const struct witness *seen;
-	struct reported_list digests;
-	VEC(store_id) made;
-};
 
 /* By its name: ".so" at the end or before a dot. */
 static bool is_shared_object(struct str path)
@@ -60,7 +50,7 @@ static bool is_shared_object(struct str path)
 }
 
 /* What the record says that it held: its digest in this run, else what the run's programs were. */
-static char *recorded_content(const struct planning *p, const struct file_info *f, const struct rerun_file *x)
+static char *recorded_content(const struct rerun_planning *p, const struct file_info *f, const struct rerun_file *x)
 {
 	for (size_t i = 0; i < p->digests.n; i++) {
 		const struct event_digest *d = &p->digests.v[i].ev.digest;
@@ -119,7 +109,7 @@ void rerun_look(struct rerun_file *x, const struct witness_options *o, const str
 }
 
 /* Only of a run of this user on this machine. The list ends with NULL. 0, -ENOMEM with a sentence. */
-static int add_read(struct planning *p, struct str path)
+static int add_read(struct rerun_planning *p, struct str path)
 {
 	struct rerun *r = p->r;
 	if (!r->own)
@@ -156,7 +146,7 @@ static char *find_beneath(const char *from, const char *name)
 }
 
 /* Files and folders that the run used are what a confined command may read. 0 or -errno with a sentence. */
-static int add_used_path(struct planning *p, const struct file_info *f)
+static int add_used_path(struct rerun_planning *p, const struct file_info *f)
 {
 	if ((f->kind != TERM_kind_regular && f->kind != TERM_kind_directory) || !f->path.n || f->within)
 		return 0;
@@ -167,8 +157,7 @@ static int add_used_path(struct planning *p, const struct file_info *f)
 	return add_read(p, f->path) < 0 ? -ENOMEM : 0;
 }
 
-/* Does it lie below the working directory? Then *path is what it is called from there. */
-static bool cut_working_directory(const char *cwd, struct str *path)
+bool rerun_cut_folder(const char *cwd, struct str *path)
 {
 	size_t n = strlen(cwd);
 	if (n <= 1 || path->n <= n + 1 || memcmp(path->p, cwd, n) != 0 || path->p[n] != '/')
@@ -177,8 +166,7 @@ static bool cut_working_directory(const char *cwd, struct str *path)
 	return true;
 }
 
-/* The file of that name among those that are needed so far; NULL. */
-static struct rerun_file *find_needed_file(struct rerun *r, struct str name, bool below)
+struct rerun_file *rerun_find_needed(struct rerun *r, struct str name, bool below)
 {
 	for (size_t i = 0; i < r->n; i++)
 		if (r->v[i].below == below && str_is(name, r->v[i].name))
@@ -186,8 +174,7 @@ static struct rerun_file *find_needed_file(struct rerun *r, struct str name, boo
 	return NULL;
 }
 
-/* NULL: no memory. */
-static struct rerun_file *add_needed_file(struct planning *p, const struct file_info *f, struct str name, bool program)
+struct rerun_file *rerun_add_needed(struct rerun_planning *p, const struct file_info *f, struct str name, bool program)
 {
 	struct rerun *r = p->r;
 	struct rerun_file *more = realloc(r->v, (r->n + 1) * sizeof(*more));
@@ -205,7 +192,7 @@ static struct rerun_file *add_needed_file(struct planning *p, const struct file_
 }
 
 /* Of a received run: what the user gave in the file's place. 0, -ENOMEM. */
-static int look_beneath(struct planning *p, struct rerun_file *x, const struct file_info *f,
+static int look_beneath(struct rerun_planning *p, struct rerun_file *x, const struct file_info *f,
                         const struct version_info *v)
 {
 	char *there = x->below ? find_beneath(p->from, x->name) : strdup("");
@@ -221,12 +208,25 @@ static int look_beneath(struct planning *p, struct rerun_file *x, const struct f
 	return 0;
 }
 
-/* Adds the file of the version to those that are needed, unless it is the system's. 0 or -errno. */
-static int append_needed_file(struct planning *p, store_id version, bool program)
+/* Where this run told no digest of it, but another one did. 0 or -errno. */
+static int content_by_others(struct rerun_planning *p, const struct file_info *f, const struct version_info *v,
+                             struct rerun_file *x)
+{
+	char told[DIGEST_TEXT] = "";
+	int rc = *x->want ? 0 : content_told(p->s, v, f, told);
+	if (rc != 1)
+		return rc;
+	free(x->want);
+	x->want = strdup(told);
+	return x->want ? 0 : rerun_oom(p->err);
+}
+
+int rerun_need_version(struct rerun_planning *p, store_id version, bool program, struct rerun_file **ret)
 {
 	struct rerun *r = p->r;
 	struct version_info v;
 	struct file_info f;
+	*ret = NULL;
 	int rc = store_version(p->s, version, &v);
 	if (rc == 1)
 		rc = store_file(p->s, v.file, &f);
@@ -235,23 +235,27 @@ static int append_needed_file(struct planning *p, store_id version, bool program
 	rc = add_used_path(p, &f);
 	if (rc < 0 || f.kind != TERM_kind_regular || !f.path.n)
 		return rc;
-	struct str name = f.path;
-	bool below = cut_working_directory(r->cwd, &name);
+	struct str name = rerun_name_before(p, &f);
+	bool below = rerun_cut_folder(r->cwd, &name);
 	if (!below && system_path(f.path, p->o->system_extra) != SYSTEM_NO)
 		return 0;
-	struct rerun_file *x = find_needed_file(r, name, below);
+	struct rerun_file *x = rerun_find_needed(r, name, below);
 	if (x) {
 		x->program |= program;
+		*ret = x;
 		return 0;
 	}
-	x = add_needed_file(p, &f, name, program);
+	x = rerun_add_needed(p, &f, name, program);
 	if (!x)
 		return rerun_oom(p->err);
 	x->below = below;
-	if (!r->own)
+	*ret = x;
+	rc = content_by_others(p, &f, &v, x);
+	if (rc == 0 && !r->own)
 		return look_beneath(p, x, &f, &v);
-	rerun_look(x, p->o, &f, &v);
-	return 0;
+	if (rc == 0)
+		rerun_look(x, p->o, &f, &v);
+	return rc;
 }
 
 static int compare_made_versions(const void *a, const void *b)
@@ -265,33 +269,61 @@ static int compare_texts(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Names of what it made below its working directory, as they are called now. 0 or -errno. */
-static int collect_made_names(struct planning *p)
+/* One of the names of what it made, if it lies below its working directory. 0, -ENOMEM with a sentence. */
+static int append_made_name(struct rerun_planning *p, struct str name)
 {
 	struct rerun *r = p->r;
-	if (!p->made.n)
+	if (!name.n || !rerun_cut_folder(r->cwd, &name))
 		return 0;
-	r->made = calloc(p->made.n + 1, sizeof(*r->made));
+	if (!(r->made[r->n_made] = strndup(name.p, name.n)))
+		return rerun_oom(p->err);
+	r->n_made++;
+	return 0;
+}
+
+/* Names of what it made below its working directory, as they are called now, and of what it moved there. 0 or -errno.
+ */
+static int collect_made_names(struct rerun_planning *p)
+{
+	struct rerun *r = p->r;
+	int moved = 0;
+	if (!p->made.n && !p->consumed.n)
+		return 0;
+	r->made = calloc(p->made.n + p->consumed.n + 1, sizeof(*r->made));
 	if (!r->made)
 		return rerun_oom(p->err);
+	for (size_t i = 0; moved == 0 && i < p->consumed.n; i++)
+		moved = append_made_name(p, str_of(p->consumed.v[i].became));
+	if (moved < 0)
+		return moved;
 	for (size_t i = 0; i < p->made.n; i++) {
 		struct version_sort v;
 		int rc = store_version_sort(p->s, p->made.v[i], &v);
-		struct str name = rc == 1 ? v.path : str_of("");
+		rc = rc == 1 ? append_made_name(p, v.path) : rc;
 		if (rc < 0)
 			return rc;
-		if (!name.n || !cut_working_directory(r->cwd, &name))
-			continue;
-		if (!(r->made[r->n_made] = strndup(name.p, name.n)))
-			return rerun_oom(p->err);
-		r->n_made++;
 	}
 	qsort(r->made, r->n_made, sizeof(*r->made), compare_texts);
 	return 0;
 }
 
+bool rerun_made(const struct rerun_planning *p, store_id version)
+{
+	return p->made.n && bsearch(&version, p->made.v, p->made.n, sizeof(store_id), compare_made_versions);
+}
+
+/* The file that the edge leads to. 0 or -errno. */
+static int need_used(struct rerun_planning *p, const struct edge *e)
+{
+	struct rerun_file *x;
+	int rc = rerun_need_version(p, e->to, (e->mode & ACCESS_PROGRAM) != 0, &x);
+	if (rc == 0 && x)
+		x->sure |= e->sure;
+	return rc;
+}
+
 /* What the run used and did not make itself. 0, -errno with a sentence. */
-static int collect_files(struct planning *p, const store_id *execs, size_t n)
+static int collect_files(struct rerun_planning *p, const store_id *execs, size_t n)
 {
 	struct edges e = {0};
 	int rc = 0;
@@ -310,9 +342,8 @@ static int collect_files(struct planning *p, const store_id *execs, size_t n)
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		rc = store_uses(p->s, execs[i], &e);
 		for (size_t k = 0; rc == 0 && k < e.n; k++)
-			if (e.v[k].via != TERM_via_sync &&
-			    !(p->made.n && bsearch(&e.v[k].to, p->made.v, p->made.n, sizeof(store_id), compare_made_versions)))
-				rc = append_needed_file(p, e.v[k].to, (e.v[k].mode & ACCESS_PROGRAM) != 0);
+			if (e.v[k].via != TERM_via_sync && !rerun_made(p, e.v[k].to))
+				rc = need_used(p, &e.v[k]);
 	}
 	edges_release(&e);
 	return rc;
@@ -415,7 +446,7 @@ int rerun_plan(struct store *s, store_id run, const char *home, const char *from
                struct err *err, struct rerun *ret)
 {
 	struct witness seen = {0};
-	struct planning p = {.s = s, .from = from, .o = o, .err = err, .r = ret, .seen = &seen};
+	struct rerun_planning p = {.s = s, .from = from, .o = o, .err = err, .r = ret, .seen = &seen};
 	struct run_info info;
 	store_id *execs = NULL;
 	size_t n = 0;
@@ -438,12 +469,17 @@ int rerun_plan(struct store *s, store_id run, const char *home, const char *from
 	if (rc >= 0)
 		rc = store_reported(s, run, EVENT_digest, &p.digests);
 	if (rc >= 0)
+		rc = consumed_read(s, run, err, &p.consumed);
+	if (rc >= 0)
 		rc = collect_files(&p, execs, n);
 	if (rc >= 0)
 		rc = collect_made_names(&p);
+	if (rc >= 0)
+		rc = rerun_add_lost(&p);
 	free(execs);
 	reported_list_release(&p.digests);
 	vec_release(&p.made);
+	consumed_release(&p.consumed);
 	witness_release(&seen);
 	return rc < 0 ? err_set(err, -rc, "cannot find out what the run needs") : 0;
 }
@@ -598,7 +634,7 @@ int rerun_fill(struct rerun *r, const char *home, const char *dir, struct err *e
 	for (size_t i = 0; i < r->n; i++) {
 		struct rerun_file *x = &r->v[i];
 		char *to = NULL;
-		if (!x->below || !rerun_is_path(str_of(x->name), true))
+		if (!x->below || x->state == RERUN_REPLACED || !rerun_is_path(str_of(x->name), true))
 			continue;
 		if (!r->own && (x->state == RERUN_DIFFERS ||
 		                x->state == RERUN_GONE)) /* whose copies and repositories are not the record's to choose from */
@@ -636,6 +672,9 @@ void rerun_release(struct rerun *r)
 	strv_free(r->env);
 	strv_free(r->reads);
 	strv_free(r->made);
+	for (size_t i = 0; i < r->n_removed; i++)
+		free(r->removed[i].name);
+	free(r->removed);
 	free(r->cwd);
 	free(r->ulid);
 	free(r->user);

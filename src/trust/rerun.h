@@ -17,8 +17,9 @@ enum rerun_state {
 	RERUN_REBUILT, /* ... built again with the recorded command */
 	RERUN_DIFFERS, /* it is another one now, and not to be had */
 	RERUN_GONE,
-	RERUN_CHANGED, /* it does not look as it was; the record has no digest, so its bytes may be the same */
-	RERUN_UNKNOWN, /* the record does not say enough */
+	RERUN_CHANGED,  /* it does not look as it was; the record has no digest, so its bytes may be the same */
+	RERUN_UNKNOWN,  /* the record does not say enough */
+	RERUN_REPLACED, /* the run put another one in its place, and only may have read it: it is not needed */
 };
 const char *rerun_state_name(enum rerun_state s);
 
@@ -31,7 +32,16 @@ struct rerun_file {
 	unsigned mode;
 	uint64_t size; /* 0 also: not known */
 	enum rerun_state state;
-	const char *how; /* of RERUN_CHANGED: by what that shows, in words; NULL else */
+	const char *how;  /* of RERUN_CHANGED: by what that shows, in words; NULL else */
+	bool sure;        /* it was surely opened to be read, or what the run made was made from it */
+	const char *lost; /* what the run itself did to it, in words: "changed", "moved", "removed"; NULL nothing */
+};
+/* What the run removed, or put another file in the place of, without reading it: only that it was there is needed. */
+struct rerun_removed {
+	char *name; /* relative to the working directory */
+	bool folder;
+	uint64_t size; /* 0 also: not known */
+	int64_t mtime; /* TIME_NONE not known */
 };
 struct rerun {
 	struct rerun_file *v;
@@ -45,6 +55,8 @@ struct rerun {
 	size_t n_reads;
 	char **made; /* names relative to cwd of the files that the run made below it, sorted; NULL-terminated */
 	size_t n_made;
+	struct rerun_removed *removed;
+	size_t n_removed;
 	int64_t began; /* TIME_NONE not known */
 };
 
@@ -74,7 +86,7 @@ void rerun_look(struct rerun_file *x, const struct witness_options *o, const str
 /* Copies it to a new file `to`: as it lies there, or from a kept copy, or from git; sets state. 0, also where it is not
  * to be had (which its state says), or -errno. */
 int rerun_bring(struct rerun_file *x, const char *home, const char *to);
-/* It is not to be had as it was. */
+/* It is needed, and is not to be had as it was. */
 static inline bool rerun_lacks(const struct rerun_file *x)
 {
 	return x->state == RERUN_DIFFERS || x->state == RERUN_GONE || x->state == RERUN_CHANGED ||

@@ -1,6 +1,7 @@
 #include "trust/standin.h"
 
 #include "base/fileid.h"
+#include "base/io.h"
 #include "base/strv.h"
 #include "base/vec.h"
 
@@ -213,6 +214,34 @@ static int make_levels(struct making *m, const struct level *top)
 	return rc;
 }
 
+/* What the run removed was there: it is made from the record. What is there already stays. 0, -errno. */
+static int make_removed(struct making *m, const char *to, const struct rerun_removed *x)
+{
+	struct statx st = {.stx_mode = S_IFREG | 0644, .stx_size = x->size};
+	int64_t at = x->mtime != TIME_NONE && x->mtime < m->began ? x->mtime : m->began - 1000000000;
+	char *path = NULL;
+	if (!rerun_is_path(str_of(x->name), true))
+		return 0;
+	if (m->out->all >= STANDIN_MOST) {
+		m->out->more = true;
+		return 0;
+	}
+	if (asprintf(&path, "%s/%s", to, x->name) < 0)
+		return -ENOMEM;
+	char *slash = strrchr(path, '/');
+	*slash = x->folder ? '/' : '\0';
+	int rc = io_mkdirs(path, 0755), fd = rc < 0 || x->folder ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	st.stx_mtime.tv_sec = st.stx_atime.tv_sec = at / 1000000000;
+	st.stx_mtime.tv_nsec = st.stx_atime.tv_nsec = (unsigned)(at % 1000000000);
+	if (fd >= 0) {
+		rc = make_file(m, &(struct level){.to = fd}, slash + 1, x->name, &st);
+		close(fd);
+	}
+	m->out->all++;
+	free(path);
+	return rc == -EEXIST || rc == -ENOTDIR ? 0 : rc;
+}
+
 int standins_make(const struct rerun *r, int64_t began, const char *to, struct err *err, struct standins *ret)
 {
 	struct making m = {.r = r, .out = ret, .began = began, .made = r->made, .n_made = r->n_made};
@@ -228,6 +257,8 @@ int standins_make(const struct rerun *r, int64_t began, const char *to, struct e
 		m.dev = fileid_dev(&st);
 		rc = make_levels(&m, &l);
 	}
+	for (size_t i = 0; rc == 0 && l.to >= 0 && i < r->n_removed; i++)
+		rc = make_removed(&m, to, &r->removed[i]);
 	if (l.from >= 0)
 		close(l.from);
 	if (l.to >= 0)

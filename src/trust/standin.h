@@ -1,7 +1,8 @@
 /* standin.h - what a run may have looked at without opening it. A record has no calls of stat, so the copy of a run's
  * folder gets a stand-in for each file that lies there, is older than the run, and was neither used nor made by it: a
  * file of the same name, size, times and permissions, without bytes. Folders come along, and links that lead to
- * something in the folder.
+ * something in the folder. What the run removed, or put another file in the place of, without reading it, gets one,
+ * too, made from the record: `rm f` needs f, and not its bytes.
  *
  * What the command learns from them it could have learned by stat before (doc/security.md). Of a run of the user's own
  * only. Cost: 20 us a file. */

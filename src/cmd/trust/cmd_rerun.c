@@ -142,7 +142,8 @@ static void take_as_is(struct rerun_job *a, const struct rerun_file *x)
 {
 	char *to = NULL;
 	struct stat st;
-	int fd = x->state == RERUN_DIFFERS ? open(x->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : -1;
+	bool there = x->state == RERUN_DIFFERS || (x->state == RERUN_GONE && x->lost);
+	int fd = there ? open(x->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : -1;
 	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && asprintf(&to, "%s/%s", a->dir, x->name) > 0)
 		kept_copy(fd, to, x->mode);
 	if (fd >= 0)
@@ -163,10 +164,38 @@ static void bring_file(struct rerun_job *a, struct rerun_file *x)
 		take_as_is(a, x);
 }
 
-/* With --check no folder is made. 0, or a status, reported. */
+/* With --check: which of the missing files are to be had from copies or git, as they would be. Each is copied, and
+ * removed at once. 0, or a status, reported. */
+static int look_for_copies(struct rerun_job *a)
+{
+	struct err err = {0};
+	char *to = NULL;
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && a->plan.own && i < a->plan.n; i++) {
+		struct rerun_file *x = &a->plan.v[i];
+		if (!rerun_lacks(x) || !x->below || !*x->want)
+			continue;
+		int status = a->dir ? 0 : make_run_folder(a);
+		if (status)
+			return status;
+		if (asprintf(&to, "%s/copy", a->dir) < 0)
+			return err_set(&err, ENOMEM, "cannot look for copies of inputs"), report_err(&err, STATUS_SELF);
+		rc = rerun_bring(x, a->home, to);
+		unlink(to);
+		free(to);
+	}
+	return rc < 0 ? (err_set(&err, -rc, "cannot look for copies of inputs"), report_err(&err, STATUS_SELF)) : 0;
+}
+
+/* With --check no folder is filled. 0, or a status, reported. */
 static int fill_run_folder(struct rerun_job *a)
 {
 	struct err err = {0};
+	if (a->o->check && !a->o->in) {
+		int status = look_for_copies(a);
+		if (status)
+			return status;
+	}
 	if (!a->o->check) {
 		int status = make_run_folder(a);
 		if (status)

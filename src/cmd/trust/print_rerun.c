@@ -13,6 +13,27 @@ bool rerun_job_ended_alike(const struct rerun_job *a)
 	return a->ending[0] == a->ending[1] && a->code[0] == a->code[1];
 }
 
+/* Its state in a word or two, static: one that the run itself took away is not kept. */
+static const char *state_word(const struct rerun_file *x)
+{
+	return x->lost && rerun_lacks(x) ? "not kept" : rerun_state_name(x->state);
+}
+
+/* What is the matter with a file, behind the word for its state; "" nothing more is to be said. */
+static void state_reason(const struct rerun_file *x, struct buf *b)
+{
+	if (x->lost && rerun_lacks(x))
+		buf_printf(b, " as it was before: the run itself %s it", x->lost);
+	else if (x->state == RERUN_CHANGED)
+		buf_printf(b, ", by %s", x->how);
+	else if (x->state == RERUN_UNKNOWN)
+		buf_str(b, str_of(": it cannot be read, or the record has neither its digest nor its size"));
+	else if (x->state == RERUN_REPLACED)
+		buf_str(b, str_of(" by the run, which may not have read it: not required"));
+	else if (x->commit)
+		buf_printf(b, ", commit %.12s", x->commit);
+}
+
 /* What was not as it was before the second run; else what the two records tell apart; else the machine. */
 static void cause_text(const struct rerun_job *a, struct buf *b)
 {
@@ -23,7 +44,8 @@ static void cause_text(const struct rerun_job *a, struct buf *b)
 		if (x->state != RERUN_DIFFERS && x->state != RERUN_GONE && x->state != RERUN_CHANGED)
 			continue;
 		fmt_name(b, str_of(x->name));
-		buf_str(b, str_of(x->state == RERUN_GONE      ? " no longer exists"
+		buf_str(b, str_of(x->lost                     ? " is not as it was before the run"
+		                  : x->state == RERUN_GONE    ? " no longer exists"
 		                  : x->state == RERUN_CHANGED ? " has changed"
 		                                              : " differs"));
 		return;
@@ -61,12 +83,9 @@ static void print_conditions(const struct rerun_job *a)
 		const struct rerun_file *x = &a->plan.v[i];
 		buf_reset(&b);
 		fmt_name(&b, str_of(x->name));
-		printf("%-9s  %s: %s%s%.12s%s%s\n",
-		       x->program   ? "program"
-		       : x->library ? "library"
-		                    : "input",
-		       buf_cstr(&b), rerun_state_name(x->state), x->commit ? ", commit " : "", x->commit ? x->commit : "",
-		       x->state == RERUN_CHANGED ? ", by " : "", x->state == RERUN_CHANGED ? x->how : "");
+		buf_printf(&b, ": %s", state_word(x));
+		state_reason(x, &b);
+		printf("%-9s  %s\n", x->program ? "program" : x->library ? "library" : "input", buf_cstr(&b));
 	}
 	if (a->left_out && *a->left_out) {
 		buf_reset(&b);
@@ -179,11 +198,31 @@ static void print_rerun_verdict(const struct rerun_job *a)
 		report_hint("use --keep to keep the new files, and compare them yourself");
 }
 
+/* Nothing was run: can it be, why not, and what can be done. */
+static void print_possible(const struct rerun_job *a)
+{
+	struct buf b = {0};
+	for (size_t i = 0; i < a->plan.n && !b.n; i++)
+		if (a->plan.v[i].lost && rerun_lacks(&a->plan.v[i])) {
+			buf_str(&b, str_of(": "));
+			fmt_name(&b, str_of(a->plan.v[i].name));
+			buf_str(&b, str_of(" as it was before is not kept"));
+		}
+	if (!a->missing) {
+		printf("the run can be repeated as recorded\n");
+	} else {
+		printf("the run cannot be repeated as recorded%s\n", buf_cstr(&b));
+		report_hint(
+		    "--force runs it with the files as they are now; stemma run --keep-inputs keeps copies the next time");
+	}
+	buf_release(&b);
+}
+
 void rerun_job_text(const struct rerun_job *a)
 {
 	print_conditions(a);
 	if (!a->ran) {
-		printf("%s\n", a->missing ? "the run cannot be repeated as recorded" : "the run can be repeated as recorded");
+		print_possible(a);
 		return;
 	}
 	for (size_t i = 0; i < a->compared.n; i++)
@@ -208,11 +247,13 @@ static json_t *files_json(const struct rerun *plan)
 		json_t *f = json_object();
 		js_str(f, "name", str_of(x->name));
 		js_text(f, "kind", x->program ? "program" : x->library ? "library" : "input");
-		js_text(f, "state", rerun_state_name(x->state));
+		js_text(f, "state", state_word(x));
 		if (x->commit)
 			js_text(f, "commit", x->commit);
 		if (x->state == RERUN_CHANGED)
 			js_text(f, "by", x->how);
+		if (x->lost)
+			js_text(f, "lost", x->lost);
 		js_add(files, f);
 	}
 	return files;

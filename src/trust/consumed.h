@@ -1,0 +1,39 @@
+/* consumed.h - what was there before a run and that the run moved, linked or removed without reading it: `mv a b` needs
+ * a, though no version of it was used. Read from the run's own events in the logs, since the index does not say which
+ * process changed a name.
+ *
+ * A file that the run made or emptied before is none, nor is what another run did meanwhile. Costs the reading of the
+ * run's frames, about 100 ns an event. No printing. */
+#ifndef STEMMA_TRUST_CONSUMED_H
+#define STEMMA_TRUST_CONSUMED_H
+
+#include "base/err.h"
+#include "store/store.h"
+
+#define CONSUMED_MOST 10000 /* of one run; a run with more has its first ones */
+
+enum consumed_how {
+	CONSUMED_MOVED,    /* it got another name */
+	CONSUMED_LINKED,   /* it got a second name */
+	CONSUMED_REMOVED,  /* its name was taken from it */
+	CONSUMED_REPLACED, /* its name was given to another file */
+};
+struct consumed_file {
+	char *path;   /* absolute: as it was called before */
+	char *became; /* of what was moved or linked: its new name, absolute; else NULL */
+	char *domain;
+	uint64_t ino, gen;
+	bool folder;
+	enum consumed_how how;
+	int64_t time; /* of the event */
+};
+struct consumed {
+	struct consumed_file *v; /* of each file the first, in order of the events */
+	size_t n, cap;
+};
+
+/* 0; -errno with a sentence. Release ret in any case. */
+int consumed_read(struct store *s, store_id run, struct err *err, struct consumed *ret);
+void consumed_release(struct consumed *c);
+
+#endif
