@@ -7,16 +7,14 @@
  * are left out unless asked for, but not programs.
  *
  * Memory: 80 bytes and the path for each file of the run. Cost: reading the files whose digests are not recorded. */
-#include "base/digest.h"
-#include "base/fileid.h"
 #include "base/os/system.h"
 #include "base/vec.h"
 #include "export/export.h"
 #include "export/jsonw.h"
 #include "export/work.h"
+#include "software/recorded.h"
 
 #include <errno.h>
-#include <fcntl.h>
 
 struct item {
 	store_id version, file;
@@ -36,59 +34,6 @@ struct statement {
 };
 
 static const char *const use_name[] = {[USE_INPUT] = "input", [USE_LIBRARY] = "library", [USE_PROGRAM] = "program"};
-
-/* ---- digests ---- */
-
-/* x->known: a run told it, this one before others, and none of them otherwise. 0, -errno. */
-static int find_recorded_digest(struct statement *t, const struct file_info *f, const struct version_info *v,
-                                struct item *x)
-{
-	struct event_digest like = {.domain = f->domain, .ino = f->ino, .gen = f->gen, .size = v->size, .mtime = v->mtime};
-	struct reported_list l;
-	bool own = false, differ = false;
-	int r = store_digests(t->s, &like, &l);
-	for (size_t i = 0; r == 0 && i < l.n; i++) {
-		const struct event_digest *d = &l.v[i].ev.digest;
-		struct digest found;
-		if (d->ino != f->ino || d->gen != f->gen || d->size != v->size || d->mtime != v->mtime ||
-		    !str_eq(d->domain, f->domain) || !digest_parse(d->digest, &found))
-			continue;
-		bool mine = l.v[i].run == t->run;
-		if (own && !mine)
-			continue;
-		if (mine && !own)
-			differ = x->known = false;
-		own |= mine;
-		differ |= x->known && !digest_eq(&found, &x->digest);
-		x->known = true;
-		x->digest = found;
-	}
-	x->known &= !differ; /* changed within one tick of the clock: nobody knows which it was */
-	reported_list_release(&l);
-	return r;
-}
-
-/* Of the file as it lies there, if that is the version. x->known says whether it is. 0 or more, -errno. */
-static int compute_current_digest(struct statement *t, const struct file_info *f, const struct version_info *v,
-                                  struct item *x)
-{
-	struct fileid id;
-	struct stat st;
-	store_id latest;
-	int r = store_version_of(t->s, v->file, 0, &latest);
-	if (r <= 0 || latest != v->id)
-		return r;
-	if (fileid_get(AT_FDCWD, x->path, true, &id) < 0 || id.ino != f->ino || id.gen != f->gen ||
-	    !str_is(f->domain, id.domain->name ? id.domain->name : ""))
-		return 0;
-	x->known = digest_file(NULL, AT_FDCWD, x->path, &x->digest, &st) == 0 && st.st_ino == f->ino &&
-	           (uint64_t)st.st_size == v->size &&
-	           (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec == v->mtime;
-	/* And it did not change while it was read. */
-	x->known = x->known && fileid_get(AT_FDCWD, x->path, true, &id) == 0 && id.st.stx_size == v->size &&
-	           fileid_time(&id.st.stx_mtime) == v->mtime;
-	return 0;
-}
 
 /* ---- files ---- */
 
@@ -244,10 +189,10 @@ static int find_or_compute_digests(struct statement *t)
 		struct file_info f;
 		r = store_version(t->s, x->version, &v);
 		r = r > 0 ? store_file(t->s, v.file, &f) : r;
-		if (r > 0 && v.has_size && v.mtime != TIME_NONE) {
-			r = find_recorded_digest(t, &f, &v, x);
-			if (r == 0 && !x->known)
-				r = compute_current_digest(t, &f, &v, x);
+		if (r > 0) {
+			r = recorded_digest(t->s, t->run, &f, &v, &x->digest);
+			r = r ? r : recorded_digest_now(t->s, &f, &v, &x->digest);
+			x->known = r > 0;
 		}
 		t->left_out += x->made && !x->known;
 	}
