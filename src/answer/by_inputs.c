@@ -211,7 +211,7 @@ static int add_input(struct collecting *c, struct by_run *r, store_id version, s
 		rc = store_file(c->a->store, v.file, &f);
 	if (rc != 1)
 		return rc;
-	rc = content_told(c->a->store, &v, &f, digest);
+	rc = digest_told(c->a->store, &v, &f, digest);
 	if (rc < 0)
 		return rc;
 	if (!rc)

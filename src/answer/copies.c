@@ -92,7 +92,7 @@ int copies_of_version(const struct answer_source *a, store_id version, struct co
 		r = store_file(a->store, v.file, &f);
 	if (r <= 0 || f.kind != TERM_kind_regular || (v.has_size && !v.size))
 		return r < 0 ? r : 0;
-	r = content_told(a->store, &v, &f, ret->digest);
+	r = digest_told(a->store, &v, &f, ret->digest);
 	if (r < 0 || (r == 0 && !content_now(NULL, &v, &f, COPIES_FILE, ret->digest)))
 		return r;
 	return find_equal(a->store, version, ret);

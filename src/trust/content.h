@@ -1,14 +1,10 @@
-/* content.h - which bytes a version has, as a digest: one that some run told of it, else that of the file as it lies,
- * where it still is the version. Nothing is changed; for the thread that has the store. */
+/* content.h - which bytes a version has, as a digest: one that some run told of it (query/digest_told.h), else that of
+ * the file as it lies, where it still is the version. Nothing is changed; for the thread that has the store. */
 #ifndef STEMMA_TRUST_CONTENT_H
 #define STEMMA_TRUST_CONTENT_H
 
-#include "base/digest.h"
-#include "store/store.h"
+#include "query/digest_told.h"
 
-/* The digest that any run told of a version of this file, size and time. 1; 0: nobody did, or its size is not known;
- * -errno. */
-int content_told(struct store *s, const struct version_info *v, const struct file_info *f, char ret[DIGEST_TEXT]);
 /* Of the file as it lies at its name, where it looks as the version did (base/still.h). most: bytes that are read for
  * it, 0 any. False: it is not so, cannot be read, or is larger. cache: may be NULL. */
 bool content_now(struct digest_cache *cache, const struct version_info *v, const struct file_info *f, uint64_t most,

@@ -180,7 +180,7 @@ static int learn_content(const struct finding *f, struct output *x)
 		rc = was_left(f, &info, x);
 	if (rc != 1)
 		return rc < 0 ? rc : x->told;
-	rc = content_told(f->s, &v, &info, x->digest);
+	rc = digest_told(f->s, &v, &info, x->digest);
 	if (rc < 0)
 		return rc;
 	if (rc)

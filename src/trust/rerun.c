@@ -213,7 +213,7 @@ static int content_by_others(struct rerun_planning *p, const struct file_info *f
                              struct rerun_file *x)
 {
 	char told[DIGEST_TEXT] = "";
-	int rc = *x->want ? 0 : content_told(p->s, v, f, told);
+	int rc = *x->want ? 0 : digest_told(p->s, v, f, told);
 	if (rc != 1)
 		return rc;
 	free(x->want);

@@ -174,7 +174,7 @@ static int append_input(struct one *r, store_id version)
 		return witness_oom(r->err);
 	const struct event_digest *d = digest_event(&r->digests, &f, TERM_usage_input);
 	if (!d) {
-		rc = content_told(r->s, &v, &f, other);
+		rc = digest_told(r->s, &v, &f, other);
 		if (rc < 0)
 			return rc;
 	}

@@ -9,7 +9,7 @@ static bool find_digest(struct diff_content_source *c, store_id version, char re
 	struct file_info f;
 	if (store_version(c->s, version, &v) != 1 || store_file(c->s, v.file, &f) != 1 || f.kind != TERM_kind_regular)
 		return false;
-	if (content_told(c->s, &v, &f, ret) == 1)
+	if (digest_told(c->s, &v, &f, ret) == 1)
 		return true;
 	if (!v.has_size || v.size > DIFF_CONTENT_ALL - c->read)
 		return false;
