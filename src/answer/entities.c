@@ -251,6 +251,8 @@ void version_name(struct buf *b, const struct version_info *v, const struct file
 		bool address = f->kind == TERM_kind_socket && str_starts(f->path, inet);
 		buf_printf(b, "%s ", term_name(SET_kind, f->kind));
 		fmt_path(b, address ? str_n(f->path.p + inet.n, f->path.n - inet.n) : f->path);
+		if (f->within && f->versions > 1) /* most objects have one */
+			buf_printf(b, "@{%llu}", (unsigned long long)v->n);
 	}
 }
 
@@ -309,7 +311,7 @@ int version_since(struct store *s, const struct version_info *v, const struct fi
 {
 	store_id holder;
 	struct file_info now = {0};
-	if (f->kind != TERM_kind_regular || version_is_current(v, f))
+	if ((f->kind != TERM_kind_regular && !f->within) || version_is_current(v, f))
 		return 0;
 	bool named = f->named;
 	int r = named || !f->path.n ? 0 : store_files_by_path(s, f->path, &holder, 1);

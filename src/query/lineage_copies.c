@@ -3,6 +3,7 @@
 #include "query/lineage_int.h"
 
 #include "base/hash.h"
+#include "query/carried.h"
 #include "query/scripts.h"
 
 #include <errno.h>
@@ -187,7 +188,13 @@ int lineage_copy_of(struct lineage_walk *w, store_id version, store_id exec, str
 	*ret = &c->from;
 	if (!w->objects.any || w->o->all)
 		return 0;
-	int r = store_version_file(w->s, version, &file);
+	struct carried_pair pair;
+	int r = carried_pair(&w->objects, version, &pair);
+	if (r != 0) {
+		c->from.n = 0;
+		return r < 0 ? r : pair.gen.to == exec ? edges_add(&c->from, &pair.from) : 0;
+	}
+	r = store_version_file(w->s, version, &file);
 	if (r > 0)
 		r = load_copies(w, exec);
 	if (r >= 0)
@@ -226,7 +233,7 @@ int lineage_copies_from(struct lineage_walk *w, store_id version, struct edges *
 	r = store_readers(w->s, version, &w->copies.readers);
 	for (size_t k = 0; r == 0 && k < w->copies.readers.n; k++)
 		r = add_copies_by(w, w->copies.readers.v[k].to, file, ret);
-	return r;
+	return r == 0 ? carried_copies(&w->objects, version, ret) : r;
 }
 
 int lineage_is_program(struct lineage_walk *w, store_id exec, store_id version, uint16_t mode)

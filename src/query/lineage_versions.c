@@ -2,6 +2,8 @@
  * went into, and along the connections of a server that nobody saw. */
 #include "query/lineage_int.h"
 
+#include "query/carried.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -87,6 +89,16 @@ static int follow_one_exec(struct lineage_walk *w, uint32_t i, struct lineage_bo
 	return r;
 }
 
+/* Adds to w->got who copied the file, with which the object came whose version is i. -errno, or 0. */
+static int add_copier(struct lineage_walk *w, uint32_t i)
+{
+	struct carried_pair pair;
+	if (!w->objects.any || w->o->all)
+		return 0;
+	int r = carried_pair(&w->objects, w->nodes[i].id, &pair);
+	return r > 0 ? edges_add(&w->got, &pair.gen) : r;
+}
+
 /* From version i to the executions that made it, or (down) that used it. -errno, or 0. Uses w->got. */
 static int follow_execs(struct lineage_walk *w, uint32_t i, struct lineage_bound bound)
 {
@@ -94,6 +106,8 @@ static int follow_execs(struct lineage_walk *w, uint32_t i, struct lineage_bound
 	store_id id = w->nodes[i].id;
 	w->got.parts = true;
 	int r = up ? store_gens(w->s, id, &w->got) : store_readers(w->s, id, &w->got);
+	if (r == 0 && up)
+		r = add_copier(w, i);
 	if (r == 0 && !up && !w->o->all && !w->states[i].root)
 		r = objects_readers(&w->objects, id, &w->got);
 	for (size_t k = 0, end; r == 0 && k < w->got.n; k = end) {
@@ -104,12 +118,39 @@ static int follow_execs(struct lineage_walk *w, uint32_t i, struct lineage_bound
 	return r;
 }
 
+/* Adds to w->got what is between the version of a file, and those of objects that came with its bytes: up from such an
+ * object, of which nothing is known of what it was copied from, and down from the file. -errno, or 0. */
+static int add_carried(struct lineage_walk *w, uint32_t i)
+{
+	bool up = w->o->direction == LINEAGE_UP, whole = w->o->all || w->objects.view == OBJECTS_FILES;
+	store_id id = w->nodes[i].id, carrier;
+	struct carried_pair pair;
+	struct version_info v;
+	if (!w->objects.any)
+		return 0;
+	if (!up)
+		return carried_objects(&w->objects, id, whole, &w->got);
+	int r = carried_by(&w->objects, id, &carrier);
+	if (r > 0 && !w->o->all && (r = carried_pair(&w->objects, id, &pair)) > 0)
+		return 0;
+	if (r >= 0)
+		r = carried_by(&w->objects, id, &carrier);
+	if (r > 0)
+		r = store_version(w->s, carrier, &v);
+	if (r <= 0)
+		return r;
+	return edges_add(&w->got,
+	                 &(struct edge){.to = carrier, .sure = true, .via = TERM_via_data, .lo = v.start, .hi = v.end});
+}
+
 /* From version i to the versions that it came from, or (down) that came from it. -errno, or 0. Uses w->got. */
 static int follow_derivations(struct lineage_walk *w, uint32_t i, struct lineage_bound bound)
 {
 	bool up = w->o->direction == LINEAGE_UP;
 	store_id id = w->nodes[i].id;
 	int r = up ? store_derived(w->s, id, &w->got) : store_derivatives(w->s, id, &w->got);
+	if (r == 0)
+		r = add_carried(w, i);
 	if (r == 0 && !up)
 		r = objects_carriers(&w->objects, id, &w->got);
 	if (r == 0 && !up)

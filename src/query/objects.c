@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "graph/graph.h"
+#include "query/carried.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -33,6 +34,7 @@ static void objects_calls_free(struct objects_calls *c);
 void objects_end(struct objects *o)
 {
 	objects_calls_free(o->calls);
+	carried_free(o->carried);
 	idmap_release(&o->written);
 	edges_release(&o->uses);
 	free(o->looks);
@@ -261,8 +263,12 @@ static int find_used(struct objects *o, store_id file, const struct edges *uses,
 		if (r < 0 || l.within != file)
 			continue;
 		ret->some = true;
-		if (l.origin != ORIGIN_OBSERVED)
+		/* What came with the bytes of the file leads on by itself to who wrote these. */
+		store_id carrier;
+		int carried = l.origin != ORIGIN_OBSERVED ? carried_by(o, uses->v[i].to, &carrier) : 1;
+		if (carried <= 0)
 			l.start = INT64_MIN;
+		r = carried < 0 ? carried : 0;
 		ret->oldest = l.start < ret->oldest ? l.start : ret->oldest;
 	}
 	return r;
@@ -328,6 +334,11 @@ static int made_by_objects(struct objects *o, store_id version, store_id file, c
 			r = tells_of_writes(o, &gens.v[i], file, ret);
 	edges_release(&gens);
 	return r;
+}
+
+int objects_made_so(struct objects *o, store_id version, store_id file, bool *ret)
+{
+	return made_by_objects(o, version, file, NULL, ret);
 }
 
 /* Since t, was every version up to `version` made so? t = INT64_MIN: since it came from outside. 0, -errno. */

@@ -19,6 +19,7 @@ struct objects {
 	struct idmap tells;      /* hash of execution, version of a file -> what the objects tell of it */
 	struct idmap whole;      /* files that were asked for as they are: whoever used something of them is of interest */
 	struct idmap containers; /* file -> 1 it has objects, 0 none are known */
+	struct carried *carried; /* of query/carried.h, NULL: nothing was asked there */
 	struct objects_calls *calls; /* of the execution that was asked for last, NULL none */
 	store_id writer;             /* the execution of which it was asked last what it made, 0 none */
 	struct idmap written;        /* files of which it made objects */
@@ -56,6 +57,12 @@ int objects_are_reported(struct store *s, store_id version, bool *ret);
 /* Of those who made the latest version of a file, one that did something with objects of HDF5 files that is not known:
  * a program with HDF5 inside itself, classes that were left out. 0: there is none. 0 or -errno. */
 int objects_unobserved_by(struct store *s, store_id file, store_id *ret_exec);
+
+/* Was the version of a file made by executions of which it is known what they did to each object of it, and by nobody
+ * else? 0, -errno. */
+int objects_made_so(struct objects *o, store_id version, store_id file, bool *ret);
+/* Of query/carried.h: releases what objects_end finds there. NULL is no error. */
+void carried_free(struct carried *c);
 
 /* Is it an object of an HDF5 file? */
 bool objects_is_object(uint64_t kind);

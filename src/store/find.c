@@ -292,6 +292,34 @@ int store_object_named_until(struct store *s, store_id object, struct str inner,
 	return rc;
 }
 
+int store_object_first_name(struct store *s, store_id object, struct buf *ret)
+{
+	struct ids paths = {0};
+	struct buf path = {0};
+	int64_t first = INT64_MAX;
+	int rc = paths_of_file(s, object, &paths), found = 0;
+	for (size_t i = 0; rc >= 0 && i < paths.n; i++) {
+		struct spans l = {.file = object};
+		buf_reset(&path);
+		store_path(s, paths.v[i], &path);
+		const char *inner = path.failed ? NULL : strstr(buf_cstr(&path), "//");
+		rc = path.failed ? -ENOMEM : inner ? read_names(s, paths.v[i], add_span, &l, NULL) : 0;
+		for (size_t k = 0; rc >= 0 && inner && k < l.list.n; k++) {
+			if (found && l.list.v[k].from >= first)
+				continue;
+			first = l.list.v[k].from;
+			found = 1;
+			buf_reset(ret);
+			buf_str(ret, str_of(inner));
+		}
+		vec_release(&l.list);
+	}
+	rc = rc >= 0 && ret->failed ? -ENOMEM : rc;
+	free(paths.v);
+	buf_release(&path);
+	return rc < 0 ? rc : found;
+}
+
 /* When the link, at the path of that row, began to be there; *latest is raised to the last such time. 1 if it was. 1:
  * it was raised; 0; -errno. */
 static int raise_latest_name(struct store *s, store_id link, uint64_t path, int64_t *latest)

@@ -304,6 +304,9 @@ int store_objects_by_name(struct store *s, store_id file, struct str inner, stor
 /* Until when the object was called `inner` in its file, whatever the file was called: the last of the times that it
  * was; TIME_NEVER: it is. *ret_other: then, or since then if it goes on, it has another name. 1, 0 (never), -errno. */
 int store_object_named_until(struct store *s, store_id object, struct str inner, int64_t *ret, bool *ret_other);
+/* What the object was first called in its file, as for store_objects_by_name: in place of what ret has. 1; 0: it has no
+ * name; -errno. */
+int store_object_first_name(struct store *s, store_id object, struct buf *ret);
 /* Of a link in an HDF5 file to another one: what it leads to, FILE//PATH, as far as that is known. 1, 0, -errno. */
 int store_link_target(struct store *s, store_id link, struct buf *ret);
 /* n > 0: version n; 0: the latest. 1 found, 0 not. */

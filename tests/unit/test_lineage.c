@@ -143,6 +143,18 @@ int store_reported(struct store *s, store_id run, uint64_t kind, struct reported
 	return 0;
 }
 
+int store_digests(struct store *s, const struct event_digest *like, struct reported_list *ret)
+{
+	(void)s, (void)like, (void)ret;
+	return 0;
+}
+
+int store_object_first_name(struct store *s, store_id object, struct buf *ret)
+{
+	(void)s, (void)object, (void)ret;
+	return 0;
+}
+
 void reported_list_release(struct reported_list *l)
 {
 	(void)l;

@@ -6,6 +6,7 @@
 #include "answer/zarr/zarr_list.h"
 #include "base/os/engine_paths.h"
 #include "cmd/lineage/why_folder.h"
+#include "cmd/lineage/why_within.h"
 #include "cmd/ui/notes_print.h"
 #include "query/target.h"
 
@@ -207,9 +208,8 @@ static int fmt_inputs(struct cmd *c, const struct made *m, size_t max, struct bu
 	return 0;
 }
 
-/* The version, by the name that was asked for where it has that; and by which other one it is recorded. 0, -ENOMEM. */
-static int fmt_asked(const char *text, const struct file_target *t, const struct version_info *v,
-                     const struct file_info *f, struct buf *b)
+int why_fmt_asked(const char *text, const struct file_target *t, const struct version_info *v,
+                  const struct file_info *f, struct buf *b)
 {
 	struct buf path = {0};
 	char *name = t->name == NAME_SHOWN ? NULL : strndup(text, t->name_n);
@@ -311,10 +311,8 @@ static int find_input_arrays(struct cmd *c, struct made *m)
 	return r;
 }
 
-/* The line of a version that somebody was seen making: as much of the command and the inputs as the width takes. named:
- * what it is called, NULL: as was asked. */
-static int made_line(struct cmd *c, const char *text, const char *named, const struct file_target *t,
-                     const struct version_info *v, const struct why *n, struct buf *line)
+int why_made_line(struct cmd *c, const char *text, const char *named, const struct file_target *t,
+                  const struct version_info *v, const struct why *n, struct buf *line)
 {
 	static const struct made_width widths[] = {
 	    {400, 6, 0}, {160, 5, 0}, {100, 4, 0}, {60, 4, 0}, {40, 4, 0}, {28, 4, 0}, {28, 4, 1}, {0, 6, 1},
@@ -326,7 +324,7 @@ static int made_line(struct cmd *c, const char *text, const char *named, const s
 	if (r > 0 && named)
 		buf_printf(&m.name, "%s", named);
 	else if (r > 0)
-		r = fmt_asked(text, t, v, &f, &m.name) < 0 ? -ENOMEM : r;
+		r = why_fmt_asked(text, t, v, &f, &m.name) < 0 ? -ENOMEM : r;
 	if (r > 0)
 		r = exec_who(c->store, n->l.nodes[n->makers[0]].id, &m.who);
 	for (size_t k = 0; k < sizeof(widths) / sizeof(widths[0]) && r >= 0; k++) {
@@ -352,7 +350,7 @@ static int found_line(struct cmd *c, const char *text, const struct file_target 
 	int r = store_file(c->store, v->file, &f);
 	if (r <= 0)
 		return r;
-	r = fmt_asked(text, t, v, &f, line);
+	r = why_fmt_asked(text, t, v, &f, line);
 	if (r < 0)
 		return r;
 	if (v->origin == ORIGIN_OBSERVED) {
@@ -389,7 +387,7 @@ static int explain_equal(struct cmd *c, const struct copies *same, struct buf *n
 	if (made && ret_json)
 		r = why_json(cmd_source(c), &t, &n, ret_json);
 	else if (made && (r = copies_format(cmd_source(c), same, named)) >= 0)
-		r = made_line(c, "", buf_cstr(named), &t, &v, &n, line);
+		r = why_made_line(c, "", buf_cstr(named), &t, &v, &n, line);
 	why_release(&n);
 	return r < 0 ? r : made;
 }
@@ -436,7 +434,7 @@ static int explain_by_content(struct cmd *c, const char *text, const struct file
 		return r;
 	r = store_file(c->store, v->file, &f);
 	if (r > 0)
-		r = fmt_asked(text, t, v, &f, &named);
+		r = why_fmt_asked(text, t, v, &f, &named);
 	if (r >= 0)
 		r = explain_equal(c, &same, &named, how, line, ret_json);
 	buf_release(&named);
@@ -460,25 +458,42 @@ static int hint_elsewhere(struct cmd *c, const struct why *n)
 	return r < 0 ? r : 0;
 }
 
+/* As JSON, with what is known of the version with the same bytes, and of the file that it came with: both may be NULL,
+ * and are taken over. 0 or -errno. */
+static int add_answer(struct cmd *c, const struct file_target *t, const struct why *n, json_t *same, json_t *in,
+                      json_t *list)
+{
+	json_t *one = NULL;
+	int r = why_json(cmd_source(c), t, n, &one);
+	if (r < 0) {
+		json_decref(same);
+		json_decref(in);
+		return r;
+	}
+	if (same)
+		js_put(one, "same_bytes", same);
+	if (in)
+		js_put(one, "in", in);
+	js_add(list, one);
+	return 0;
+}
+
 /* The text or JSON of a version whose makers were looked for. *ret_made: somebody made it, or one with its bytes. 0 or
  * -errno. */
 static int answer_version(struct cmd *c, const char *text, const struct file_target *t, const struct version_info *v,
                           const struct why *n, unsigned how, json_t *list, struct buf *line, bool *ret_made)
 {
-	json_t *one = NULL, *same = NULL;
+	json_t *same = NULL, *in = NULL;
 	bool made = n->n_direct > 0;
-	int r = made ? 0 : explain_by_content(c, text, t, v, how, line, list ? &same : NULL);
-	*ret_made = made || r > 0;
-	if (r < 0)
-		return r;
-	if (list && (r = why_json(cmd_source(c), t, n, &one)) == 0) {
-		if (same)
-			js_put(one, "same_bytes", same);
-		js_add(list, one);
-	} else if (list) {
-		json_decref(same);
-	} else if (made) {
-		r = made_line(c, text, NULL, t, v, n, line);
+	int carried = why_explain_carried(c, text, t, v, n, how, line, list ? &in : NULL);
+	int r = made || carried ? 0 : explain_by_content(c, text, t, v, how, line, list ? &same : NULL);
+	*ret_made = made || carried > 0 || r > 0;
+	if (r < 0 || carried < 0)
+		return r < 0 ? r : carried;
+	if (list)
+		return add_answer(c, t, n, same, in, list);
+	if (made && !carried) {
+		r = why_made_line(c, text, NULL, t, v, n, line);
 		r = r < 0 ? r : hint_elsewhere(c, n);
 	} else if (!*ret_made) {
 		r = found_line(c, text, t, v, line);
@@ -492,6 +507,8 @@ static int explain_file(struct cmd *c, const char *text, unsigned how, json_t *l
 	struct file_target t;
 	struct err unknown = {0};
 	int status = target_file(c->store, text, &unknown, &t) == 0 ? explain_copy(c, text, how, list) : -1;
+	if (status < 0 && unknown.text[0] && target_object(text))
+		status = why_explain_unmet(c, text, &unknown, how, list);
 	if (status < 0)
 		status = cmd_file(c, text, &t);
 	else

@@ -1,5 +1,6 @@
 /* lineage_tree.c - a lineage for the eye: each node once, its next mention a mark that leads back. */
 #include "answer/peers.h"
+#include "answer/within.h"
 #include "answer/zarr/zarr.h"
 #include "cmd/lineage/lineage_repeats.h"
 #include "cmd/lineage/lineage_view.h"
@@ -69,6 +70,24 @@ static int opened_version_name(struct tree *t, const struct lineage_edge *e, uin
 	return r < 0 ? r : 1;
 }
 
+/* Appends the version of its file that an object came with. 0 or more, -errno. */
+static int note_carrier(struct tree *t, store_id id)
+{
+	struct version_info v;
+	struct file_info f;
+	store_id carrier;
+	int r = within_of_version(t->v->s, id, &carrier);
+	if (r > 0)
+		r = store_version(t->v->s, carrier, &v);
+	if (r > 0)
+		r = store_file(t->v->s, v.file, &f);
+	if (r > 0) {
+		buf_printf(&t->notes, "in ");
+		version_name(&t->notes, &v, &f);
+	}
+	return r;
+}
+
 /* Appends name and note to t's. 0 or more, -errno. */
 static int describe_version(struct tree *t, store_id id)
 {
@@ -82,7 +101,9 @@ static int describe_version(struct tree *t, store_id id)
 	version_name(&t->names, &v, &f);
 	size_t from = t->notes.n;
 	version_note(&t->notes, &v, &f, t->v->bytes);
-	r = peer_is_unobserved(t->v->s, &v, &f);
+	if (f.within && (r = note_carrier(t, id)) >= 0)
+		r = store_file(t->v->s, v.file, &f);
+	r = r < 0 ? r : peer_is_unobserved(t->v->s, &v, &f);
 	if (r > 0)
 		buf_printf(&t->notes, "%sthe other end was not observed",
 		           t->v->options->direction == LINEAGE_UP ? "external: " : "");
