@@ -2,6 +2,7 @@
 
 #include "answer/entities.h"
 #include "base/hash.h"
+#include "base/os/engine_paths.h"
 #include "base/os/system.h"
 #include "event/env.h"
 #include "query/idmap.h"
@@ -230,7 +231,7 @@ static int is_input_file(const struct collecting *c, store_id version, store_id 
 	*ret_file = rc == 1 ? v.file : 0;
 	return rc != 1 ? rc
 	               : v.kind == TERM_kind_regular && !v.within && v.path.n && v.path.p[0] == '/' &&
-	                     system_path(v.path, c->a->system_extra) == SYSTEM_NO;
+	                     !engine_bookkeeping(v.path) && system_path(v.path, c->a->system_extra) == SYSTEM_NO;
 }
 
 /* The files that these executions wrote. Adds the files to ret, which may have others. 0, -errno. */
@@ -351,6 +352,10 @@ static int add_run(struct collecting *c, const struct run_info *info)
 	bool own = is_command(c, &info->argv);
 	if (!own && !c->b->inside)
 		return 0;
+	if (!c->only && run_rerun_of(info).n) {
+		c->b->reruns++;
+		return 0;
+	}
 	struct by_run r = begin_run(info);
 	struct buf cwd = {0}, raw = {0}, host = {0}; /* the store's own are gone at its next answer */
 	buf_str(&cwd, info->cwd);
@@ -490,6 +495,7 @@ int by_inputs_find(const struct answer_source *a, const char *const *words, size
 		rc = add_runs(&c, ids, n_ids, most);
 	if (rc == 0 && !ret->runs.n) {
 		ret->inside = true;
+		ret->reruns = 0;
 		rc = add_runs(&c, ids, n_ids, most);
 	}
 	find_varying(ret);
@@ -612,6 +618,7 @@ int by_inputs_json(const struct answer_source *a, const struct by_inputs *b, jso
 	js_num(o, "format", 1);
 	js_num(o, "runs", b->runs.n);
 	js_bool(o, "inside", b->inside);
+	js_num(o, "reruns", b->reruns);
 	js_put(o, "groups", groups);
 	js_put(o, "different_in_each", varies);
 	if (rc < 0)

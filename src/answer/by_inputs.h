@@ -3,10 +3,11 @@
  *
  * A command is named by its program or script, and perhaps the arguments that follow: "ior", "fit.py", "ior -t 1m".
  * Runs of which it is the command count; if there are none, runs in which it was executed, with what it and its
- * children read. Inputs are regular files that were read and that nobody of these wrote, without the machine's own. Two
- * versions are the same input if they are one version, or have one digest (trust/content.h). Settings are the command
- * line, the recorded variables but those of a job, and the host. What is another one in each of three and more runs is
- * told and groups nothing.
+ * children read. Runs that stemma rerun made are left out, unless runs are chosen: their files are copies. Inputs are
+ * regular files that were read and that nobody of these wrote, without the machine's own and without what a workflow
+ * system keeps of what it did. Two versions are the same input if they are one version, or have one digest
+ * (trust/content.h). Settings are the command line, the recorded variables but those of a job, and the host. What is
+ * another one in each of three and more runs is told and groups nothing.
  *
  * Cost: 5 us an access of the runs; memory: 4 bytes for each run and input. */
 #ifndef STEMMA_ANSWER_BY_INPUTS_H
@@ -48,6 +49,7 @@ struct by_inputs {
 	VEC(struct by_run) runs; /* the latest first */
 	VEC(struct by_aspect) aspects;
 	VEC(struct by_group) groups; /* the usual one first, then by their latest run */
+	size_t reruns;               /* runs that stemma rerun made, which are left out */
 	bool inside;                 /* the command was executed in the runs, and is not theirs */
 };
 

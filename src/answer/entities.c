@@ -79,6 +79,21 @@ bool run_counts_complete(const struct run_info *r)
 	return !gaps_that_lack(r->gaps, GAP_ACCESSES);
 }
 
+struct str run_rerun_of(const struct run_info *r)
+{
+	static const char label[] = "rerun=";
+	enum { ULID = 26 };
+	struct str s;
+	for (size_t pos = 0; strlist_next(&r->labels, &pos, &s);) {
+		bool is = s.n == sizeof(label) - 1 + ULID && str_starts(s, str_of(label));
+		for (size_t i = sizeof(label) - 1; is && i < s.n; i++)
+			is = (s.p[i] >= '0' && s.p[i] <= '9') || (s.p[i] >= 'A' && s.p[i] <= 'Z');
+		if (is)
+			return str_n(s.p + sizeof(label) - 1, ULID);
+	}
+	return (struct str){0};
+}
+
 json_t *run_json(const struct answer_source *a, const struct run_info *r)
 {
 	uint64_t used, made;
@@ -101,6 +116,8 @@ json_t *run_json(const struct answer_source *a, const struct run_info *r)
 	if (r->ending == TERM_ending_unknown && live_standby(a->live, r->ulid))
 		js_num(o, "standby", (uint64_t)live_standby(a->live, r->ulid));
 	js_pairs(o, "labels", &r->labels);
+	if (run_rerun_of(r).n)
+		js_str(o, "rerun_of", run_rerun_of(r));
 	return o;
 }
 

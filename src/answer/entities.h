@@ -10,6 +10,9 @@
 /* log --json's run. Asks for executions: what store_exec returned before may be gone. NULL: the record cannot be read.
  */
 json_t *run_json(const struct answer_source *a, const struct run_info *r);
+/* The ULID of the run that stemma rerun repeated when it made this one, by the label that it gives; nothing of others.
+ * Within r. */
+struct str run_rerun_of(const struct run_info *r);
 /* Does a count of what the run used and made hold? Else parts of the run were not observed, and it is the least that
  * can be said. */
 bool run_counts_complete(const struct run_info *r);

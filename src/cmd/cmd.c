@@ -1,5 +1,6 @@
 #include "cmd/cmd.h"
 
+#include "answer/entities.h"
 #include "base/memory.h"
 #include "cmd/ui/columns.h"
 #include "cmd/ui/js_print.h"
@@ -303,6 +304,15 @@ void cmd_report_namesakes(struct cmd *c, const char *text, int r)
 	free(others);
 }
 
+void cmd_report_rerun(struct cmd *c, const char *text, store_id run)
+{
+	struct run_info r;
+	if (*text != '@' || store_run_told(c->store, run, &r) != 1 || !run_rerun_of(&r).n)
+		return;
+	struct str of = fmt_run(run_rerun_of(&r));
+	report("%s is a run that stemma rerun made; it repeats %.*s", text, (int)of.n, of.p);
+}
+
 int cmd_target(struct cmd *c, const char *text, bool only_file, struct target *ret)
 {
 	struct err err = {0};
@@ -311,6 +321,8 @@ int cmd_target(struct cmd *c, const char *text, bool only_file, struct target *r
 		report_err(&err, STATUS_SELF);
 	if (r <= 0 || ret->kind == TARGET_FILE)
 		cmd_report_namesakes(c, text, r);
+	else if (ret->kind == TARGET_RUN)
+		cmd_report_rerun(c, text, ret->id);
 	return r > 0 ? STATUS_OK : cmd_target_status(r);
 }
 

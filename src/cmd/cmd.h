@@ -94,6 +94,8 @@ const struct answer_source *cmd_source(struct cmd *c);
 int cmd_report_unread(const struct store *s, const char *what);
 /* The status for what target_file and its like returned, where it is not 1. */
 int cmd_target_status(int r);
+/* Says so, where "@" or "@~N" is a run that stemma rerun made. */
+void cmd_report_rerun(struct cmd *c, const char *text, store_id run);
 /* What a word means, as target_any says; STATUS_OK, or the status to end with (and it was said why). Of FILE@{N} it
  * says which file was taken, where another one had the name, too. */
 int cmd_target(struct cmd *c, const char *text, bool only_file, struct target *ret);

@@ -41,6 +41,9 @@ static void add_row(struct cmd *c, struct table *t, const struct run_info *r, ui
 	add_count(t, used, run_counts_complete(r));
 	add_count(t, made, run_counts_complete(r));
 	buf_reset(&b);
+	struct str of = run_rerun_of(r);
+	if (of.n)
+		buf_printf(&b, "(rerun of %.*s) ", (int)fmt_run(of).n, fmt_run(of).p);
 	fmt_argv(&b, &r->argv, true, COMMAND_MAX);
 	table_cell(t, buf_view(&b));
 	buf_release(&b);

@@ -66,6 +66,8 @@ static int show_operand(struct cmd *c, const struct opts_show *o, int i, json_t 
 	if (r <= 0)
 		report_err(&err, STATUS_SELF);
 	cmd_report_namesakes(c, text, r);
+	if (r > 0 && f.has_target && f.target.kind == TARGET_RUN)
+		cmd_report_rerun(c, text, f.target.id);
 	if (r <= 0)
 		return cmd_target_status(r);
 	err = (struct err){0};

@@ -114,6 +114,9 @@ static int print_groups(struct cmd *c, const char *command, const struct by_inpu
 	printf(odd ? ": %zu usual (the most common inputs and settings), %zu odd\n"
 	           : ": all with the same inputs and settings\n",
 	       b->groups.v[0].n, odd);
+	if (b->reruns)
+		printf("left out: %zu run%s of stemma rerun, which used copies of the files\n", b->reruns,
+		       str_plural(b->reruns));
 	for (uint32_t g = 0; r == 0 && g < b->groups.n; g++) {
 		print_group_head(b, g);
 		if (g)

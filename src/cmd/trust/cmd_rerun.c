@@ -280,6 +280,7 @@ static int find_run(struct rerun_job *a)
 		                            : "stemma log lists the runs");
 		return cmd_target_status(rc);
 	}
+	cmd_report_rerun(a->c, word, a->run);
 	if (a->o->from && !(a->from = realpath(a->o->from, NULL))) {
 		report("--from: cannot open the folder '%s': %s", a->o->from, strerror(errno));
 		return STATUS_USAGE;
