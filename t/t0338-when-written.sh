@@ -18,10 +18,11 @@ check '... or written later'
 
 rec sh -c 'cat in >/dev/null; : >empty' && cmd 0 why empty && says "$out" 'made by' && cmd 0 lineage empty && says_not "$out" 'in@'
 check 'an empty file came from nothing'
-rec $PYTHON -I -c 'open("in").read(); open("hollow", "w").close()' && cmd 0 lineage hollow && says "$out" python3 && says_not "$out" 'in@{1}' &&
-	says "$out" 'left out: ' 'input of a writer of an empty file' && cmd 0 lineage --all hollow && says "$out" 'in@{1}' &&
-	cmd 0 lineage --down in@{1} && says_not "$out" hollow@
-check '... though its maker had read something, and is known'
+rec $PYTHON -I -c 'open("in").read(); open("hollow", "w").close()' && cmd 0 lineage hollow && says "$out" python3 '? in@{1}' &&
+	cmd 0 lineage --certain hollow && says_not "$out" 'in@{1}' && says "$out" 'left out: ' 'input of a writer of an empty file' &&
+	cmd 0 lineage --all hollow && says "$out" 'in@{1}' &&
+	cmd 0 lineage --down in@{1} && says "$out" '? hollow@' && cmd 0 lineage --certain --down in@{1} && says_not "$out" hollow@
+check '... and what its maker had read is possible, for that may be why it is empty'
 rec $PYTHON -I -c 'import time; d = open("in").read(); open("log", "w").close(); time.sleep(0.05); open("result", "w").write(d)' && cmd 0 lineage result && says "$out" 'in@{1}'
 check 'what is made beside it came from that'
 

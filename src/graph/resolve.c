@@ -39,7 +39,8 @@ int resolve_gens(struct resolver *r, struct gversion *v, const uint32_t *acc, si
 		const struct gaccess *a = &g->accesses.v[acc[i]];
 		if (a->gen != v->n)
 			continue;
-		struct gspan span = gaccess_span(g, a);
+		const bool held = !(a->flags & GACCESS_KEPT); /* it wrote nothing, all the time that there was */
+		struct gspan span = held ? (struct gspan){a->start, TIME_NEVER} : gaccess_span(g, a);
 		out[m++] = (struct ggen){.exec = a->exec,
 		                         .part = a->part,
 		                         .via = a->gen_via,
@@ -49,7 +50,7 @@ int resolve_gens(struct resolver *r, struct gversion *v, const uint32_t *acc, si
 		                         .mode = a->mode,
 		                         .lo = span.from,
 		                         .hi = span.to,
-		                         .over = gaccess_over(g, a),
+		                         .over = held ? TIME_NEVER : gaccess_over(g, a),
 		                         .count = a->count,
 		                         .bytes = a->bytes_written};
 	}
@@ -358,6 +359,8 @@ int graph_resolve(struct graph *g)
 	vec_release(&r.active);
 	vec_release(&r.found);
 	vec_release(&r.emptied);
+	vec_release(&r.holders);
+	vec_release(&r.holding);
 	vec_release(&r.spans);
 	vec_release(&r.groups);
 	return rc;

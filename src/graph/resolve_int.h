@@ -48,6 +48,9 @@ struct resolver {
 	size_t nacc;
 	VEC(uint32_t) writes;
 	VEC(uint32_t) reads;   /* by the beginning of their spans */
+	VEC(uint32_t) holders; /* accesses that are dropped, of who had a descriptor and wrote nothing, by start */
+	size_t holders_seen;   /* of them, the first that no version was asked for yet */
+	VEC(uint32_t) holding; /* those before that which count to no version yet */
 	VEC(uint32_t) emptied; /* those of the writes that create or truncate, by start */
 	VEC(struct runobserved) unobserved;
 	struct table unobserved_table; /* by fingerprint: the first with it */
@@ -87,6 +90,11 @@ static inline const struct gfp *closing_fp(const struct graph *g, const struct g
 	return a->fpe == VEC_NONE || (a->flags & GACCESS_ALIAS) ? NULL : &g->fps.v[a->fpe];
 }
 
+/* Was the access handed a descriptor to write by, and is dropped because it wrote nothing? */
+bool resolve_is_holder(const struct gaccess *a);
+/* The gens of the version that v becomes: its writers and, where it is empty, those of r->holders that had it open and
+ * count to no version before. In version order. 0, -ENOMEM. */
+int resolve_made(struct resolver *r, struct gversion *gv, const struct rversion *v, bool empty);
 /* One regular file: what changed unobserved, its versions, who wrote and who read them. 0, -ENOMEM. */
 int resolve_regular(struct resolver *r);
 /* Adds the version, its number set; NULL without memory. */

@@ -370,7 +370,7 @@ static int emit_versions(struct resolver *r)
 			gv->session = session_of(r, first);
 			gv->seq = seq_of(r, first);
 			gv->told = first->flags & GACCESS_TOLD;
-			int rc = resolve_gens(r, gv, r->writes.v + v->first, v->n);
+			int rc = resolve_made(r, gv, v, fp && !fp->size);
 			if (rc < 0)
 				return rc;
 		}
@@ -566,18 +566,21 @@ static int find_uses(struct resolver *r)
 	return 0;
 }
 
-int resolve_regular(struct resolver *r)
+/* Files the accesses by what they did. *ret_exact: of some of them it is known when its bytes moved. 0, -ENOMEM. */
+static int sort_out_accesses(struct resolver *r, bool *ret_exact)
 {
-	r->writes.n = r->reads.n = r->emptied.n = r->unobserved.n = r->versions.n = r->times.n = 0;
-	r->spans_made = false;
-	table_clear(&r->unobserved_table);
-	bool exact = false;
+	*ret_exact = false;
 	for (size_t k = 0; k < r->nacc; k++) {
 		const struct gaccess *a = acc_of(r, r->acc[k]);
-		exact |= (a->flags & GACCESS_EXACT) != 0;
+		*ret_exact |= (a->flags & GACCESS_EXACT) != 0;
 		uint32_t *w = NULL;
 		if (a->flags & GACCESS_TIMES) {
 			if (!(w = vec_add(&r->times)))
+				return -ENOMEM;
+			*w = r->acc[k];
+		}
+		if (resolve_is_holder(a)) {
+			if (!(w = vec_add(&r->holders)))
 				return -ENOMEM;
 			*w = r->acc[k];
 		}
@@ -595,8 +598,21 @@ int resolve_regular(struct resolver *r)
 			*w = r->acc[k];
 		}
 	}
+	return 0;
+}
+
+int resolve_regular(struct resolver *r)
+{
+	r->writes.n = r->reads.n = r->emptied.n = r->unobserved.n = r->versions.n = r->times.n = 0;
+	r->holders.n = r->holding.n = r->holders_seen = 0;
+	r->spans_made = false;
+	table_clear(&r->unobserved_table);
+	bool exact;
+	int rc = sort_out_accesses(r, &exact);
+	if (rc < 0)
+		return rc;
 	sort_accesses(r, r->writes.v, r->writes.n, recorded_cmp);
-	int rc = resolve_unseen(r);
+	rc = resolve_unseen(r);
 	if (exact) { /* from here on they took place when their bytes moved */
 		sort_accesses(r, r->writes.v, r->writes.n, write_cmp);
 		sort_accesses(r, r->reads.v, r->reads.n, read_cmp);

@@ -115,7 +115,7 @@ int lineage_judge(struct lineage_walk *w, uint32_t i, const struct edge *e, uint
 	*ret_omit = OMIT_COUNT;
 	if (w->o->all || st->root)
 		return 0;
-	if (st->empty && w->o->direction == LINEAGE_DOWN && w->nodes[other].exec) {
+	if (st->empty && w->o->certain && w->o->direction == LINEAGE_DOWN && w->nodes[other].exec) {
 		*ret_omit = OMIT_empty; /* who made it has put nothing into it */
 		return 0;
 	}

@@ -268,6 +268,16 @@ static int arrive_untold(struct lineage_walk *w, uint32_t i, uint32_t edge, stru
 	return lineage_enqueue(w, w->versions, i);
 }
 
+/* Comes to version node i, classified, by e from node `other`: is that sure? Of an empty version a walk down goes on
+ * only where it came by another version. */
+static bool settle_way(struct lineage_walk *w, uint32_t i, const struct edge *e, uint32_t other)
+{
+	struct lineage_state *st = &w->states[i];
+	const bool made = w->nodes[other].exec;
+	st->derived |= !made;
+	return e->sure && !(st->empty && made && w->o->direction == LINEAGE_DOWN && !w->o->all);
+}
+
 int lineage_classify_expanded(struct lineage_walk *w, uint32_t i)
 {
 	if (!classifies_versions(w) || w->nodes[i].classified)
@@ -280,6 +290,7 @@ int lineage_classify_expanded(struct lineage_walk *w, uint32_t i)
 		next = a->next;
 		r = lineage_judge(w, i, &e->e, lineage_other(e, i), &why);
 		if (r == 0 && why == OMIT_COUNT) {
+			e->e.sure = settle_way(w, i, &e->e, lineage_other(e, i));
 			lineage_improve(w, &w->states[i].pending, a->bound);
 			lineage_mark_reached(w, i, node_depth_at(w, i, w->depth));
 		} else if (r == 0) {
@@ -315,7 +326,12 @@ int lineage_to_version(struct lineage_walk *w, enum lineage_edge_type type, uint
 	r = lineage_judge(w, i, e, node, &why);
 	if (r < 0 || why != OMIT_COUNT)
 		return r; /* folded versions are counted once, at the end */
-	r = append_lineage_edge(w, type, node, i, e, false, &edge);
+	const bool derived = w->states[i].derived;
+	struct edge way = *e;
+	way.sure = settle_way(w, i, e, node);
+	r = append_lineage_edge(w, type, node, i, &way, false, &edge);
+	if (r == 0 && w->states[i].empty && w->states[i].derived != derived)
+		r = lineage_enqueue(w, w->versions, i);
 	if (r < 0)
 		return r;
 	lineage_mark_reached(w, i, node_depth_at(w, i, w->depth + (w->versions == &w->next)));
@@ -339,7 +355,7 @@ int lineage_to_exec(struct lineage_walk *w, enum lineage_edge_type type, uint32_
 	/* What wrote a cache's entry took the rest of its inputs for itself (B14). */
 	if (type == LINEAGE_GENERATED && e->via == TERM_via_cache && !w->o->all)
 		return lineage_record_omission(w, node, OMIT_cache);
-	if (type == LINEAGE_GENERATED && w->states[node].empty && !w->o->all)
+	if (type == LINEAGE_GENERATED && w->states[node].empty && (!w->states[node].root || w->o->certain) && !w->o->all)
 		return lineage_record_omission(w, node, OMIT_empty);
 	*ret = i;
 	return arrive_with_bound(w, w->execs, i, bound);

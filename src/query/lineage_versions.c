@@ -63,6 +63,13 @@ static int follow_copy(struct lineage_walk *w, uint32_t i, struct lineage_bound 
 	return r;
 }
 
+/* A bound that is better than none and lets nothing through. */
+static struct lineage_bound never_in_time(const struct lineage_walk *w)
+{
+	const bool up = w->o->direction == LINEAGE_UP;
+	return (struct lineage_bound){lineage_worst_time(w) + (up ? 1 : -1), 0};
+}
+
 /* From version i to an execution, by the edges got[k..end), one for each part of it. -errno, or 0; nothing where no
  * edge passes the bounds. */
 static int follow_one_exec(struct lineage_walk *w, uint32_t i, struct lineage_bound bound, size_t k, size_t end)
@@ -84,7 +91,7 @@ static int follow_one_exec(struct lineage_walk *w, uint32_t i, struct lineage_bo
 		const struct edge *e = &w->got.v[m];
 		if ((e->sure || !run.e.sure || !w->o->certain) &&
 		    lineage_passes(w, bound, host, e->lo, up ? e->over : INT64_MAX, &settled))
-			r = lineage_settle_part(w, exec, e->part, settled);
+			r = lineage_settle_part(w, exec, e->part, w->states[i].empty && up ? never_in_time(w) : settled);
 	}
 	return r;
 }
@@ -226,6 +233,9 @@ int lineage_expand_version(struct lineage_walk *w, uint32_t i)
 {
 	lineage_begin_expansion(w, i);
 	struct lineage_bound bound = w->states[i].pending;
+	const struct lineage_state *st = &w->states[i];
+	if (st->empty && w->o->direction == LINEAGE_DOWN && !st->root && !st->derived && !w->o->all)
+		return 0; /* no path leads through it */
 	int r = follow_execs(w, i, bound);
 	if (r >= 0)
 		r = follow_derivations(w, i, bound);

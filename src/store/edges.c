@@ -170,6 +170,11 @@ static int append_access_edges(struct edges *e, const struct pacc *a, bool uses,
 			return 0;
 		edge.to = version_id(a->file, a->gen);
 		edge.over = access_over(a);
+		if (!(layout_get(a->bits, LAYOUT_FLAGS, 12) &
+		      GACCESS_KEPT)) { /* it had an empty version open, until it ended */
+			edge.lo = a->start;
+			edge.hi = edge.over = TIME_NEVER;
+		}
 		edge.via = (uint8_t)layout_get(a->bits, LAYOUT_GEN_VIA, 3);
 		edge.sure = layout_get(a->bits, LAYOUT_FLAGS, 12) & GACCESS_GEN_MUST;
 		edge.bytes = a->bytes_written;

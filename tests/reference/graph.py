@@ -557,6 +557,7 @@ class Graph:
         for version in versions:
             if not version.unseen:
                 self.generate(version, version.writes)
+        self.hold(file, versions)
         for place, version in enumerate(versions):
             self.derive(version, versions[:place], versions[place + 1:], clock)
         for access in file.accesses:
@@ -569,6 +570,20 @@ class Graph:
             for_others = w.only_opened and any(o.execution is not w.execution and not o.only_opened for o in writes)
             sure = w.evidence == MUST and w.sure and not for_others
             add(self.generated, (version, w.execution, w.part), Edge(sure, w.via, w.start, w.end, w.earliest_end))
+
+    def hold(self, file, versions):
+        """Rule 5: who had an empty version open, and wrote nothing."""
+        def had_open(h, place):
+            version, later = versions[place], [w.start for v in versions[place + 1:] for w in v.writes]
+            return (not version.unseen and version.size == 0 and min(w.start for w in version.writes) < h.closed and
+                    all(h.began < start for start in later))
+
+        for h in file.accesses:
+            if h.via != DESCRIPTOR or h.told_mode & (READ | WRITE) != WRITE or h.kept or h.member is not file:
+                continue
+            held = [v for place, v in enumerate(versions) if had_open(h, place)]
+            if held:
+                add(self.generated, (held[0], h.execution, h.part), Edge(False, h.via, h.began, NEVER))
 
     def derive(self, version, earlier, later, clock):
         """B1 and B3, rule 6."""
@@ -898,7 +913,8 @@ class Graph:
                                  if any(asked(u) for (y, v, _), u in self.used.items() if y is x and v is w)]
                         if originals:
                             continue  # of the rest it is the program that counts, and that is the machine's
-                        if everything or (e.via != CACHE and not self.is_empty(thing)):
+                        followed = thing is root and not certain or not self.is_empty(thing)
+                        if everything or (e.via != CACHE and followed):
                             limit = e.earliest_end if certain else e.hi
                             work.append((x, min(b, limit), x.host, by if certain else None))
             else:
