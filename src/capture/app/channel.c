@@ -99,6 +99,22 @@ void channel_enter(const struct channel *c, const char *run)
 	enter_library(APP_JAVA_LIBRARY_ENV, "../../bindings", "libstemma-app-jni.so");
 }
 
+bool channel_enter_autolog(void)
+{
+	const char *others = getenv("PYTHONPATH");
+	char path[4096], *value = NULL;
+	if (!preload_library_path("../../bindings", "autolog/sitecustomize.py", path, sizeof(path)) &&
+	    !preload_library_path("../../bindings", "sitecustomize.py", path, sizeof(path)))
+		return false;
+	*strrchr(path, '/') = '\0';
+	/* A PYTHONPATH that is set and empty is none. */
+	if (asprintf(&value, "%s%s%s", path, others && *others ? ":" : "", others ? others : "") < 0)
+		return false;
+	bool set = setenv("PYTHONPATH", value, 1) == 0;
+	free(value);
+	return set;
+}
+
 void channel_enter_nested(const char *run)
 {
 	const char *env = getenv(APP_ENV), *colon = env ? strrchr(env, ':') : NULL;

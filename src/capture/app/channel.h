@@ -39,7 +39,10 @@ int channel_make(struct channel *c);
 /* Puts it into this process's environment, which is about to become the command's: of the run with that id; and where
  * the libraries are that write to it. */
 void channel_enter(const struct channel *c, const char *run);
-/* The same for a run inside a run, which has the outer one's folder. */
+/* Puts the folder of bindings/python/autolog first in PYTHONPATH of this process. False: it was not found, or there is
+ * no memory. */
+bool channel_enter_autolog(void);
+/* channel_enter for a run inside a run, which has the outer one's folder. */
 void channel_enter_nested(const char *run);
 
 /* All that one image of a process said: its windows, in the order in which they were made, as they were read. */

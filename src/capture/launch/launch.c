@@ -260,6 +260,8 @@ static void enter_programs(struct keeper *k)
 	if (channel_make(&k->channel) < 0)
 		sup_gap(s, NULL, TERM_gap_lost, 0, "annotations are not recorded: out of memory");
 	channel_enter(&k->channel, s->run);
+	if (o->autolog && !channel_enter_autolog())
+		sup_gap(s, NULL, TERM_gap_lost, 0, "--autolog recorded nothing: its Python module was not found");
 	if (o->hdf5)
 		enter_hdf5(k, o->argv[0], o->hdf5);
 }

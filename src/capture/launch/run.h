@@ -42,6 +42,7 @@ struct run_options {
 	const char *calls_of; /* ... of these programs, separated by colons; "" all */
 	int stacks;           /* with calls: the socket to the unwinder of stacks, closed by whoever made it; 0: none */
 	bool mpi;             /* record what MPI tells programs and what they do through MPI-IO (doc/annotations.md) */
+	bool autolog;         /* record what known Python libraries have of settings and metrics (doc/annotations.md) */
 	const struct run_observer *observer; /* NULL: nobody watches */
 	bool stay; /* for the observer's sake: it has to hear of the end even where another run records the command */
 	enum run_orphans orphans;

@@ -253,6 +253,7 @@ int cmd_run(struct cmd *c, const struct opts_run *given)
 	                           .xattr = o->xattr || !strcmp(config_get(&c->config, CONFIG_xattr), "on"),
 	                           .unread_rings = !strcmp(config_get(&c->config, CONFIG_io_uring), "off"),
 	                           .mpi = o->mpi,
+	                           .autolog = o->autolog,
 	                           .narrow = k.granularity == 1,
 	                           .say = o->quiet ? NULL : report_line};
 	rc = record_command(c, o, (enum digest_choice)k.digest, &opts, index, &ended);
