@@ -165,12 +165,13 @@ static int look_at_job(const struct answer_source *a, struct check *c, uint32_t 
 {
 	struct job j = {.a = a, .c = c, .stage = stage};
 	const size_t before = c->inputs.n;
-	int r = check_declared_load(c->st, stage, &j.declared);
+	enum check_why why;
+	int r = check_declared_load(c->st, stage, &j.declared, &why);
 	c->n_jobs++;
 	if (r == 0) {
-		uint32_t *one = vec_add(&c->unknown);
+		struct check_unknown *one = vec_add(&c->unknown);
 		if (one)
-			*one = stage;
+			*one = (struct check_unknown){stage, why};
 		r = one ? 0 : -ENOMEM;
 	} else if (r > 0) {
 		const struct stage *g = stages_get(c->st, stage);
@@ -213,6 +214,15 @@ void check_release(struct check *c)
 	vec_release(&c->inputs);
 	vec_release(&c->unknown);
 	stages_free(c->st);
+}
+
+const char *check_why_words(enum check_why why)
+{
+	static const char *const words[] = {
+	    [CHECK_FAILED] = "it failed",
+	    [CHECK_UNFINISHED] = "Snakemake's metadata say that it did not end, or do not list inputs",
+	    [CHECK_NO_METADATA] = "Snakemake's metadata of its outputs are missing or have changed"};
+	return words[why];
 }
 
 bool check_is_clean(const struct check *c)

@@ -20,14 +20,24 @@ struct check_input {
 	bool script; /* a script, module or program text */
 	bool sure;   /* surely opened; else it may have been */
 };
+/* Why it is not known what a job declares. */
+enum check_why {
+	CHECK_FAILED,     /* Snakemake's log says that it failed */
+	CHECK_UNFINISHED, /* its metadata say that it was not complete, or are of another form */
+	CHECK_NO_METADATA,
+};
+struct check_unknown {
+	uint32_t stage;
+	enum check_why why;
+};
 struct check {
 	struct store *s;
 	struct stages *st;
-	VEC(struct check_input) inputs; /* by stage, then as the programs used them; each file of a job once */
-	VEC(uint32_t) unknown;          /* jobs whose declared inputs are not known */
-	size_t n_jobs;                  /* all jobs of rules of the run */
-	size_t n_undeclared;            /* jobs with a sure one of inputs */
-	uint64_t gaps;                  /* of the run: what could not be seen, as bits of reasons */
+	VEC(struct check_input) inputs;    /* by stage, then as the programs used them; each file of a job once */
+	VEC(struct check_unknown) unknown; /* jobs whose declared inputs are not known */
+	size_t n_jobs;                     /* all jobs of rules of the run */
+	size_t n_undeclared;               /* jobs with a sure one of inputs */
+	uint64_t gaps;                     /* of the run: what could not be seen, as bits of reasons */
 };
 
 /* Checks the jobs of a run. 0 or -errno; release ret in any case. */
@@ -35,6 +45,8 @@ int check_run(const struct answer_source *a, store_id run, struct check *ret);
 void check_release(struct check *c);
 /* Is it sure that each job read only what its rule declares? False also where there is no job. */
 bool check_is_clean(const struct check *c);
+/* In words, static: "it failed". */
+const char *check_why_words(enum check_why why);
 /* {"format": 1, "run": ULID, "jobs": N, "unknown": [...], "undeclared": [...]}; a new reference. 0 or -errno. */
 int check_json(const struct check *c, store_id run, json_t **ret);
 

@@ -18,7 +18,7 @@ static int declare(struct check_declared *d, struct str path)
 	return ok ? 0 : -ENOMEM;
 }
 
-int check_declared_load(struct stages *st, uint32_t stage, struct check_declared *ret)
+int check_declared_load(struct stages *st, uint32_t stage, struct check_declared *ret, enum check_why *ret_why)
 {
 	struct buf text = {0};
 	*ret = (struct check_declared){0};
@@ -26,6 +26,7 @@ int check_declared_load(struct stages *st, uint32_t stage, struct check_declared
 	json_t *o = r > 0 ? json_loadb(text.p, text.n, JSON_REJECT_DUPLICATES, NULL) : NULL;
 	const json_t *in = json_object_get(o, "input");
 	/* Of a job that failed, or of another form, it is not known what it declares. */
+	*ret_why = stages_get(st, stage)->failed ? CHECK_FAILED : r > 0 ? CHECK_UNFINISHED : CHECK_NO_METADATA;
 	if (r > 0 && (!json_is_array(in) || !json_is_false(json_object_get(o, "incomplete"))))
 		r = 0;
 	for (size_t i = 0; r > 0 && i < json_array_size(in); i++) {

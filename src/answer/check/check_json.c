@@ -49,8 +49,11 @@ int check_json(const struct check *c, store_id run, json_t **ret)
 	js_num(o, "jobs", c->n_jobs);
 	js_bool(o, "clean", check_is_clean(c));
 	js_gaps(o, "completeness", c->gaps);
-	for (size_t i = 0; i < c->unknown.n; i++)
-		js_add(unknown, names_json(c, c->unknown.v[i]));
+	for (size_t i = 0; i < c->unknown.n; i++) {
+		json_t *one = names_json(c, c->unknown.v[i].stage);
+		js_text(one, "why", check_why_words(c->unknown.v[i].why));
+		js_add(unknown, one);
+	}
 	for (size_t i = 0; i < c->inputs.n && r >= 0; i++)
 		r = input_json(c, &c->inputs.v[i], undeclared);
 	js_put(o, "unknown", unknown);

@@ -29,7 +29,7 @@ static void print_styled(const struct screen *out, const struct buf *b, enum sty
 static const char *rule_of(const struct check *c, uint32_t stage)
 {
 	const char *name = stages_get(c->st, stage)->name;
-	return name ? name : "(unknown rule)";
+	return name ? name : "?";
 }
 
 /* *ret: a key of the rule and the file, never 0; 0 if the file is not known. Gives 1, 0, -errno. */
@@ -113,6 +113,32 @@ static int print_inputs(const struct check *c, const struct screen *out)
 	return r < 0 ? r : 0;
 }
 
+/* Jobs that could not be checked: of each rule how many, and why. */
+static void print_unknown(const struct check *c)
+{
+	printf("%zu job%s could not be checked:\n", c->unknown.n, str_plural(c->unknown.n));
+	for (size_t i = 0; i < c->unknown.n; i++) {
+		const struct check_unknown *x = &c->unknown.v[i];
+		struct buf b = {0};
+		size_t jobs = 0;
+		bool before = false;
+		for (size_t k = 0; k < c->unknown.n && !before; k++) {
+			bool same =
+			    c->unknown.v[k].why == x->why && !strcmp(rule_of(c, c->unknown.v[k].stage), rule_of(c, x->stage));
+			before = same && k < i;
+			jobs += same;
+		}
+		if (before)
+			continue;
+		fmt_name(&b, str_of(rule_of(c, x->stage)));
+		printf("  rule %s", buf_cstr(&b));
+		if (jobs > 1)
+			printf(", %zu jobs", jobs);
+		printf(": %s\n", check_why_words(x->why));
+		buf_release(&b);
+	}
+}
+
 /* 0, negative. */
 static int print_check(const struct check *c, const struct screen *out)
 {
@@ -128,8 +154,7 @@ static int print_check(const struct check *c, const struct screen *out)
 	else if (c->inputs.n)
 		printf("%zu of %zu jobs read files that their rules do not declare\n", c->n_undeclared, c->n_jobs);
 	if (c->unknown.n)
-		printf("%zu job%s could not be checked: Snakemake's metadata of %s outputs are missing or have changed\n",
-		       c->unknown.n, str_plural(c->unknown.n), c->unknown.n == 1 ? "its" : "their");
+		print_unknown(c);
 	if (c->gaps)
 		printf("part of the run was not observed (see stemma show): a file that was read may be missing here\n");
 	return 0;

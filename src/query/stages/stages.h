@@ -28,6 +28,7 @@ struct stage {
 	const char *job;       /* number of Snakemake's job, folder of Nextflow's task; NULL: not known */
 	const char *wildcards; /* NAME=VALUE, each with NUL behind it; NULL: none are known */
 	size_t wildcards_n;    /* bytes of them */
+	bool failed;           /* the engine's log says so, or the exit of the job's own Snakemake */
 	store_id workflow;     /* the execution of the engine; 0: it is not in the record */
 	store_id run;          /* 0: of no run */
 	store_id *execs;       /* its executions, in order of start */

@@ -88,14 +88,26 @@ int stages_name_task(struct stage_run *r, uint32_t u)
 
 /* ---- notebooks ---- */
 
+/* Options of nbconvert, jupyter execute and papermill whose value is another word, and no notebook that is run. */
+static bool takes_a_word(struct str option)
+{
+	static const char *const names[] = {"--output",   "--output-dir", "--to",     "--config",   "--log-level",
+	                                    "--template", "--post",       "--writer", "--nbformat", "-o",
+	                                    "-p",         "-k",           "--kernel"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (str_is(option, names[i]))
+			return true;
+	return false;
+}
+
 int stages_name_notebook(struct stage_run *r, uint32_t u)
 {
 	struct exec_brief x;
-	struct str arg, name = {0};
+	struct str arg, last = {0}, name = {0};
 	uint32_t stage;
 	int ret = store_exec_brief(r->st->s, r->x[u].id, &x);
-	for (size_t pos = 0; ret > 0 && !name.n && strlist_next(&x.argv, &pos, &arg);)
-		if (str_ends(arg, str_of(".ipynb")) && *arg.p != '-')
+	for (size_t pos = 0; ret > 0 && !name.n && strlist_next(&x.argv, &pos, &arg); last = arg)
+		if (str_ends(arg, str_of(".ipynb")) && *arg.p != '-' && !takes_a_word(last))
 			name = arg;
 	struct stage *g = ret >= 0 ? stages_add(r->st, &stage) : NULL;
 	if (!g)

@@ -55,6 +55,7 @@ static int stage_of_job(struct stage_run *r, uint32_t e, struct stages_job *j, u
 		                    .named = NAMED_LOG,
 		                    .name = stages_keep(st, j->name),
 		                    .job = j->number.n ? stages_keep(st, j->number) : NULL,
+		                    .failed = j->failed,
 		                    .workflow = r->x[e].id,
 		                    .run = r->id};
 		if (set_wildcards(st, g, j->wildcards, ", ") < 0)
@@ -229,8 +230,12 @@ static int ask_unit(struct stage_run *r, uint32_t u, stages_output *ask, struct 
 	return ret;
 }
 
-/* A shell that Snakemake starts for a job: -c and its strict mode. */
-static int is_shell_job(struct stage_run *r, uint32_t u)
+/* What Snakemake writes before the command of a shell that it starts for a job. */
+static const char strict_mode[] = "set -euo pipefail; ";
+
+/* The command of a shell that Snakemake starts for a job, behind -c and its strict mode, appended to ret. 1; 0: it is
+ * none; -errno. */
+static int shell_job(struct stage_run *r, uint32_t u, struct buf *ret)
 {
 	for (uint32_t i = r->head[u]; i != NOT_THERE; i = r->next[i]) {
 		struct exec_brief x;
@@ -240,34 +245,138 @@ static int is_shell_job(struct stage_run *r, uint32_t u)
 			return found;
 		for (size_t pos = 0; found && strlist_next(&x.argv, &pos, &arg); last = arg)
 			if (str_is(last, "-c"))
-				return str_starts(arg, str_of("set -euo pipefail; "));
+				break;
+		if (found && str_is(last, "-c") && str_starts(arg, str_of(strict_mode))) {
+			buf_str(ret, str_n(arg.p + sizeof(strict_mode) - 1, arg.n - (sizeof(strict_mode) - 1)));
+			return ret->failed ? -ENOMEM : 1;
+		}
 		if (found)
 			return 0;
 	}
 	return 0;
 }
 
-/* By what Snakemake has kept of an output, where its log does not tell. 0 or -errno. */
+/* A stage of its own for the unit; name: of the rule, as metadata have it, empty: not known. 0 or -errno. */
+static int stage_of_unit(struct stage_run *r, uint32_t e, uint32_t u, struct str name)
+{
+	uint32_t stage;
+	struct stage *g = stages_add(r->st, &stage);
+	if (!g)
+		return -ENOMEM;
+	*g = (struct stage){.kind = STAGE_RULE, .engine = ENGINE_SNAKEMAKE, .workflow = r->x[e].id};
+	g->name = name.n ? stages_keep(r->st, name) : NULL;
+	g->named = name.n ? NAMED_METADATA : NAMED_NOT;
+	return stages_join(r, u, stage);
+}
+
+/* By what Snakemake has kept of an output, where its log does not tell. 1, 0: it has kept nothing, -errno. */
 static int name_by_metadata(struct stage_run *r, uint32_t e, uint32_t u, struct stages_plan *p)
 {
 	struct asked a = {.r = r, .p = p, .e = e};
-	uint32_t stage;
 	int ret = p->folder.n ? ask_unit(r, u, ask_metadata, &a) : 0;
-	struct stage *g = ret >= 0 ? stages_add(r->st, &stage) : NULL;
-	if (g) {
-		struct str name = ret > 0 ? stages_metadata_rule(buf_view(&a.metadata)) : (struct str){0};
-		*g = (struct stage){.kind = STAGE_RULE, .engine = ENGINE_SNAKEMAKE, .workflow = r->x[e].id};
-		g->name = name.n ? stages_keep(r->st, name) : NULL;
-		g->named = name.n ? NAMED_METADATA : NAMED_NOT;
-		ret = stages_join(r, u, stage);
+	if (ret > 0) {
+		int rc = stage_of_unit(r, e, u, stages_metadata_rule(buf_view(&a.metadata)));
+		ret = rc < 0 ? rc : 1;
 	}
 	buf_release(&a.metadata);
-	return ret < 0 ? ret : g ? 0 : -ENOMEM;
+	return ret;
+}
+
+/* ---- jobs that failed, and left no output ---- */
+
+/* The unit is a job of the log. 0 or -errno. */
+static int join_job(struct stage_run *r, uint32_t e, uint32_t u, struct stages_job *j)
+{
+	uint32_t stage;
+	int ret = stage_of_job(r, e, j, &stage);
+	return ret < 0 ? ret : stages_join(r, u, stage);
+}
+
+/* Is there a job of the rule that says by its arguments what it is? Snakemake runs a rule with `run:` so. 1, 0,
+ * -errno. */
+static int says_itself(struct stage_run *r, uint32_t e, struct str rule)
+{
+	int found = 0;
+	for (uint32_t u = 0; u < r->n && !found; u++) {
+		struct exec_brief x;
+		struct str arg, last = {0};
+		if (r->x[u].unit != u || r->x[u].under != e || !r->x[u].itself)
+			continue;
+		int got = store_exec_brief(r->st->s, r->x[u].id, &x);
+		if (got < 0)
+			return got;
+		for (size_t pos = 0; got && !found && strlist_next(&x.argv, &pos, &arg); last = arg)
+			found = str_is(last, "--target-jobs") && str_starts(arg, rule) && (arg.n == rule.n || arg.p[rule.n] == ':');
+	}
+	return found;
+}
+
+/* The next job of the plan, from *at on, that failed in a script, as far as can be told; NULL none. 0 or -errno. */
+static int next_failed_script(struct stage_run *r, uint32_t e, struct stages_plan *p, size_t *at,
+                              struct stages_job **ret)
+{
+	*ret = NULL;
+	for (; *at < p->n && !*ret; (*at)++) {
+		struct stages_job *j = &p->jobs[*at];
+		if (!j->failed || j->stage != NOT_THERE || j->command.n)
+			continue;
+		int itself = says_itself(r, e, j->name);
+		if (itself < 0)
+			return itself;
+		*ret = itself ? NULL : j;
+	}
+	return 0;
+}
+
+/* Units that run a script that Snakemake copied and that have no stage, in order of start, against the jobs that failed
+ * in a script, in the order of the log: only if they are as many, for the log does not say which script a job runs. The
+ * rest get a stage without a name. 0 or -errno. */
+static int name_failed_scripts(struct stage_run *r, uint32_t e, struct stages_plan *p, const uint32_t *units,
+                               const bool *scripts, size_t n)
+{
+	size_t jobs = 0, wanted = 0, at = 0;
+	struct stages_job *j;
+	int ret = 0;
+	for (size_t i = 0; i < n; i++)
+		wanted += scripts[i];
+	while (wanted && (ret = next_failed_script(r, e, p, &at, &j)) == 0 && j)
+		jobs++;
+	at = 0;
+	for (size_t i = 0; ret == 0 && i < n; i++) {
+		j = NULL;
+		if (scripts[i] && jobs == wanted)
+			ret = next_failed_script(r, e, p, &at, &j);
+		if (ret == 0)
+			ret = j ? join_job(r, e, units[i], j) : stage_of_unit(r, e, units[i], (struct str){0});
+	}
+	return ret;
+}
+
+struct failed_units {
+	VEC(uint32_t) units;
+	VEC(bool) scripts; /* does it run a script that Snakemake copied? */
+};
+
+/* A job that made no file: by the command that the log has of a job that failed, else later. 0 or -errno. */
+static int name_by_command(struct stage_run *r, uint32_t e, uint32_t u, struct stages_plan *p, struct str command,
+                           struct failed_units *later)
+{
+	struct stages_job *j = stages_plan_failed(p, command);
+	if (j)
+		return join_job(r, e, u, j);
+	uint32_t *slot = vec_add(&later->units);
+	bool *script = slot ? vec_add(&later->scripts) : NULL;
+	if (!script)
+		return -ENOMEM;
+	*slot = u;
+	*script = command.n && memmem(command.p, command.n, "/.snakemake/scripts/", 20);
+	return 0;
 }
 
 /* The unit's stage is the rule of the job that makes one of its outputs. 0 or -errno. */
-static int name_unit(struct stage_run *r, uint32_t e, uint32_t u, struct stages_plan *p)
+static int name_unit(struct stage_run *r, uint32_t e, uint32_t u, struct stages_plan *p, struct failed_units *later)
 {
+	struct buf command = {0};
 	struct asked a = {.r = r, .p = p, .e = e};
 	uint32_t stage;
 	int ret = ask_unit(r, u, ask_job, &a);
@@ -279,17 +388,26 @@ static int name_unit(struct stage_run *r, uint32_t e, uint32_t u, struct stages_
 	}
 	if (ret < 0 || r->x[u].itself)
 		return ret; /* stages_name_job does it */
-	ret = is_shell_job(r, u);
-	return ret > 0 ? name_by_metadata(r, e, u, p) : ret;
+	ret = shell_job(r, u, &command);
+	int named = ret > 0 ? name_by_metadata(r, e, u, p) : 1;
+	if (ret > 0)
+		ret = named ? named : name_by_command(r, e, u, p, buf_view(&command), later);
+	buf_release(&command);
+	return ret < 0 ? ret : 0;
 }
 
 int stages_name_snakemake(struct stage_run *r, uint32_t e)
 {
 	struct stages_plan p = {0};
+	struct failed_units later = {0};
 	int ret = load_log(r, e, &p);
 	for (uint32_t u = 0; u < r->n && ret == 0; u++)
 		if (r->x[u].unit == u && r->x[u].under == e && r->x[u].kind == ENGINE_SNAKEMAKE)
-			ret = name_unit(r, e, u, &p);
+			ret = name_unit(r, e, u, &p, &later);
+	if (ret == 0)
+		ret = name_failed_scripts(r, e, &p, later.units.v, later.scripts.v, later.units.n);
+	vec_release(&later.units);
+	vec_release(&later.scripts);
 	struct asked a = {.r = r, .p = &p, .e = e};
 	if (ret == 0 && p.n)
 		ret = stages_outputs(r->st, r->x[e].id, ask_made, &a);
@@ -328,6 +446,16 @@ static void words_behind(const struct strlist *argv, const char *option, struct 
 	}
 }
 
+/* Did the execution end, and not well? 1, 0, -errno. */
+static int has_failed(struct stage_run *r, uint32_t u)
+{
+	struct exec_info x;
+	int ret = store_exec(r->st->s, r->x[u].id, &x);
+	if (ret <= 0)
+		return ret;
+	return x.ending == TERM_ending_signaled || (x.ending == TERM_ending_exited && x.code);
+}
+
 int stages_name_job(struct stage_run *r, uint32_t u)
 {
 	struct exec_brief x;
@@ -339,10 +467,12 @@ int stages_name_job(struct stage_run *r, uint32_t u)
 		if (!names.n)
 			words_behind(&x.argv, "--allowed-rules", &names, &none);
 	}
+	int failed_job = ret >= 0 ? has_failed(r, u) : 0;
+	ret = failed_job < 0 ? failed_job : ret;
 	struct stage *g = ret >= 0 ? stages_add(r->st, &stage) : NULL;
 	if (g) {
 		uint32_t e = r->x[u].under;
-		*g = (struct stage){.kind = STAGE_RULE, .engine = ENGINE_SNAKEMAKE};
+		*g = (struct stage){.kind = STAGE_RULE, .engine = ENGINE_SNAKEMAKE, .failed = failed_job};
 		g->workflow = e == NOT_THERE ? 0 : r->x[e].id;
 		g->name = names.n ? stages_keep(r->st, buf_view(&names)) : NULL;
 		g->named = names.n ? NAMED_ARGUMENTS : NAMED_NOT;

@@ -8,6 +8,7 @@
 
 #define NAME_MAX_N 200 /* bytes of a rule's name */
 #define ABOVE 16       /* folders above a file that may be what the rule made */
+#define FAILED 1000    /* failed jobs of a log that are looked at */
 #define HEAD 4096      /* bytes of .command.run in which the name stands */
 
 /* p itself may not be used afterwards. */
@@ -80,6 +81,106 @@ static void take_field(struct stages_job *j, struct str line)
 	}
 }
 
+/* "Error in rule sort:" */
+static bool is_error_head(struct str line, struct str *ret_name)
+{
+	struct str word = str_of("Error in rule ");
+	size_t in = blanks_before(line);
+	line = str_n(line.p + in, line.n - in);
+	if (!str_starts(line, word) || line.p[line.n - 1] != ':')
+		return false;
+	*ret_name = str_n(line.p + word.n, line.n - word.n - 1);
+	return is_rule_name(*ret_name);
+}
+
+/* The lines below "shell:", up to the note that Snakemake puts behind them, or to what lies less far in. *rest goes on
+ * behind them. */
+static struct str take_command(struct str *rest, size_t in)
+{
+	struct str from = *rest, line;
+	while (rest->n) {
+		struct str before = *rest;
+		line = next_line(rest);
+		size_t blanks = blanks_before(line);
+		bool note = str_starts(str_n(line.p + blanks, line.n - blanks), str_of("(one of the commands exited"));
+		if (note || (blanks < line.n && blanks <= in)) {
+			*rest = before;
+			break;
+		}
+	}
+	return str_n(from.p, (size_t)(rest->p - from.p));
+}
+
+/* The job of that name and number that the log named last; NULL none. */
+static struct stages_job *find_planned(struct stages_plan *p, struct str name, struct str number)
+{
+	for (size_t i = p->n; i-- > 0;)
+		if (str_eq(p->jobs[i].number, number) && str_eq(p->jobs[i].name, name))
+			return &p->jobs[i];
+	return NULL;
+}
+
+/* Marks the jobs that failed, FAILED of them at most: "Error in rule NAME:", and below it, farther in, "jobid: 3" and
+ * perhaps "shell:" with the command. */
+static void mark_failed(struct stages_plan *p)
+{
+	struct str rest = buf_view(&p->text), name, number;
+	size_t seen = 0;
+	while (rest.n && seen < FAILED) {
+		struct str line = next_line(&rest), command = {0};
+		size_t in = blanks_before(line);
+		if (!is_error_head(line, &name))
+			continue;
+		number = (struct str){0};
+		seen++;
+		while (rest.n) {
+			struct str before = rest, field = next_line(&rest);
+			size_t blanks = blanks_before(field);
+			if (blanks <= in || blanks == field.n) {
+				rest = before;
+				break;
+			}
+			field = str_n(field.p + blanks, field.n - blanks);
+			if (str_starts(field, str_of("jobid: ")))
+				number = str_n(field.p + 7, field.n - 7);
+			else if (str_is(field, "shell:"))
+				command = take_command(&rest, blanks);
+		}
+		struct stages_job *j = find_planned(p, name, number);
+		if (j) {
+			j->failed = true;
+			j->command = command;
+		}
+		if (rest.n && blanks_before(rest) == 0 && *rest.p == '\n')
+			next_line(&rest);
+	}
+}
+
+/* But for blanks and line ends, are they the same? */
+static bool is_same_command(struct str a, struct str b)
+{
+	size_t i = 0, k = 0;
+	for (;;) {
+		while (i < a.n && isspace((unsigned char)a.p[i]))
+			i++;
+		while (k < b.n && isspace((unsigned char)b.p[k]))
+			k++;
+		if (i == a.n || k == b.n)
+			return i == a.n && k == b.n;
+		if (a.p[i++] != b.p[k++])
+			return false;
+	}
+}
+
+struct stages_job *stages_plan_failed(struct stages_plan *p, struct str command)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->jobs[i].failed && p->jobs[i].stage == NOT_THERE && p->jobs[i].command.n &&
+		    is_same_command(p->jobs[i].command, command))
+			return &p->jobs[i];
+	return NULL;
+}
+
 /* Of the whole path; ./ before it does not count. Never 0. */
 static uint64_t path_hash(struct str folder, struct str path)
 {
@@ -135,6 +236,7 @@ int stages_plan_parse(struct stages_plan *p)
 			take_field(at, str_n(line.p + blanks, line.n - blanks));
 		}
 	}
+	mark_failed(p);
 	for (uint32_t i = 0; i < p->n; i++)
 		for (int k = 0; k < 2; k++)
 			if (add_made(p, p->jobs[i].made[k], i) < 0)

@@ -10,6 +10,8 @@
 
 struct stages_job {
 	struct str name, number, wildcards, made[2]; /* of the log's text; made: output, log */
+	struct str command;                          /* of one that failed: its shell command, in lines; "" not told */
+	bool failed;                                 /* the log says so */
 	uint32_t stage;
 };
 
@@ -26,6 +28,9 @@ struct stages_plan {
 int stages_plan_parse(struct stages_plan *p);
 /* The job that a file, or a folder above it, was made for; NULL none. path: absolute. */
 struct stages_job *stages_plan_job(struct stages_plan *p, struct str path);
+/* A job that failed, has no stage yet, and whose shell command is this, whatever blanks and line ends are in it; NULL
+ * none. */
+struct stages_job *stages_plan_failed(struct stages_plan *p, struct str command);
 void stages_plan_release(struct stages_plan *p);
 /* The rule in the metadata of an output, within text; empty: none. */
 struct str stages_metadata_rule(struct str text);
