@@ -121,7 +121,7 @@ static int take_started(struct collect *c, store_id file, enum software_kind kin
 	int r = is_new ? store_file(c->s, file, &f) : 0;
 	if (r <= 0 || !f.path.n)
 		return r < 0 ? r : 0;
-	return append_file(c, &(struct software_file){.kind = kind, .file = file}, f.path);
+	return append_file(c, &(struct software_file){.kind = kind, .file = file, .sure = true}, f.path);
 }
 
 /* 0, -errno. */
