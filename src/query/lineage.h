@@ -27,10 +27,11 @@ enum lineage_omit {
 	OMIT_uncertain,
 	OMIT_unread,
 	OMIT_unseen,
-	OMIT_object,    /* of an HDF5 file, beside the file: nothing came of it */
-	OMIT_empty,     /* edges to what the writer of a file used, where that has nothing in it */
-	OMIT_engine,    /* versions: what Snakemake or ninja keep of what they did (engine_bookkeeping) */
-	OMIT_container, /* an HDF5 file, beside its objects: they tell all of it that counts */
+	OMIT_object,       /* of an HDF5 file, beside the file: nothing came of it */
+	OMIT_empty,        /* edges to what the writer of a file used, where that has nothing in it */
+	OMIT_engine,       /* versions: what Snakemake or ninja keep of what they did (engine_bookkeeping) */
+	OMIT_container,    /* an HDF5 file, beside its objects: they tell all of it that counts */
+	OMIT_housekeeping, /* attributes by which HDF5 and netCDF keep a file in order (objects_is_housekeeping) */
 	OMIT_COUNT
 };
 /* The names of the above, as in the JSON. */

@@ -60,6 +60,12 @@ int lineage_classify(struct lineage_walk *w, uint32_t i)
 		st->empty = !r;
 	}
 	st->class = (uint8_t)v.class;
+	if (v.kind == TERM_kind_attribute && !w->o->all) {
+		struct version_sort sort;
+		r = store_version_sort(w->s, w->nodes[i].id, &sort);
+		st->housekeeping = r > 0 && objects_is_housekeeping(sort.kind, sort.path);
+		return r < 0 ? r : 0;
+	}
 	return v.class == VERSION_SCRIPT && !w->o->all ? lineage_script_classify(w, i) : 0;
 }
 
@@ -121,6 +127,10 @@ int lineage_judge(struct lineage_walk *w, uint32_t i, const struct edge *e, uint
 	}
 	if (st->copied && w->o->direction == LINEAGE_DOWN && w->nodes[other].exec) {
 		*ret_omit = OMIT_engine; /* it came from its script, and is come to from there */
+		return 0;
+	}
+	if (st->housekeeping) {
+		*ret_omit = OMIT_housekeeping;
 		return 0;
 	}
 	switch ((enum version_class)st->class) {

@@ -31,6 +31,7 @@ struct lineage_state {
 	uint8_t class; /* enum version_class, of versions, once classified */
 	bool observed;
 	bool derived;      /* a version, come to by a version */
+	bool housekeeping; /* an attribute that HDF5 or netCDF keep for themselves */
 	bool empty;        /* nobody's content is in it, and was none that somebody got (doc/graph.md, "Lineage") */
 	bool unread;       /* left out, unless it is reached otherwise: who opened it may not have read it */
 	bool no_script;    /* an execution, known to have run none */

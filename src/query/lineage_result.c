@@ -5,10 +5,20 @@
 #include <stdlib.h>
 
 const char *const lineage_omit_name[OMIT_COUNT] = {
-    [OMIT_system] = "system", [OMIT_absent] = "absent", [OMIT_cache] = "cache",         [OMIT_fork] = "fork",
-    [OMIT_shm] = "shm",       [OMIT_sync] = "sync",     [OMIT_uncertain] = "uncertain", [OMIT_unseen] = "unseen",
-    [OMIT_unread] = "unread", [OMIT_object] = "object", [OMIT_empty] = "empty",         [OMIT_container] = "container",
+    [OMIT_system] = "system",
+    [OMIT_absent] = "absent",
+    [OMIT_cache] = "cache",
+    [OMIT_fork] = "fork",
+    [OMIT_shm] = "shm",
+    [OMIT_sync] = "sync",
+    [OMIT_uncertain] = "uncertain",
+    [OMIT_unseen] = "unseen",
+    [OMIT_unread] = "unread",
+    [OMIT_object] = "object",
+    [OMIT_empty] = "empty",
+    [OMIT_container] = "container",
     [OMIT_engine] = "engine",
+    [OMIT_housekeeping] = "housekeeping",
 };
 
 static bool is_data(unsigned class)
@@ -29,6 +39,7 @@ int lineage_compact(struct lineage_walk *w, struct lineage *ret)
 		if (!st->reached) {
 			l.omitted[st->empty && !w->o->all && !up                    ? OMIT_empty
 			          : st->unread && (w->o->all || is_data(st->class)) ? OMIT_unread
+			          : st->housekeeping                                ? OMIT_housekeeping
 			          : st->class == VERSION_ABSENT                     ? OMIT_absent
 			          : st->class == VERSION_ENGINE || st->copied       ? OMIT_engine
 			                                                            : OMIT_system]++;

@@ -13,6 +13,28 @@ bool objects_is_object(uint64_t kind)
 	return gkind_is_object((unsigned)kind) && kind != TERM_kind_xattr;
 }
 
+bool objects_is_housekeeping(uint64_t kind, struct str path)
+{
+	static const struct {
+		const char *name;
+		bool root;
+	} kept[] = {
+#define HOUSEKEEPING(name, root) {name, root},
+#include "query/housekeeping.def"
+#undef HOUSEKEEPING
+	};
+	size_t at = path.n;
+	while (at && path.p[at - 1] != '@')
+		at--;
+	if (kind != TERM_kind_attribute || at < 3)
+		return false;
+	const bool root = path.p[at - 2] == '/' && path.p[at - 3] == '/';
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+		if (str_is(str_n(path.p + at, path.n - at), kept[i].name) && (!root || kept[i].root))
+			return true;
+	return false;
+}
+
 /* 0 or -errno; objects_end frees in both cases. */
 int objects_begin(struct objects *o, struct store *s, enum objects_view view)
 {

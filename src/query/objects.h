@@ -64,6 +64,8 @@ int objects_made_so(struct objects *o, store_id version, store_id file, bool *re
 /* Of query/carried.h: releases what objects_end finds there. NULL is no error. */
 void carried_free(struct carried *c);
 
+/* Is it an attribute, by its kind and path, by which HDF5 or netCDF keep a file in order (housekeeping.def)? */
+bool objects_is_housekeeping(uint64_t kind, struct str path);
 /* Is it an object of an HDF5 file? */
 bool objects_is_object(uint64_t kind);
 

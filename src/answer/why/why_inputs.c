@@ -18,6 +18,9 @@
 /* Data come before sockets and shared memory. Then by role and place (doc/why.md); of these what is certain comes
  * first. Attributes come after the data: a library reads a dozen of them for one dataset. */
 enum { RANK_BEFORE = 2, RANK_DOUBTFUL, RANK_OPENER };
+/* The order by what is asked of. Of a file or a dataset: data, files beside their objects, attributes. Of an attribute:
+ * those of the same name, other ones, other objects, files. */
+enum part_of { PART_FIRST, PART_SECOND, PART_THIRD, PART_LAST };
 enum place { PLACE_ARGUMENT, PLACE_FOLDER, PLACE_BELOW, PLACE_ELSEWHERE };
 
 struct input {
@@ -25,10 +28,10 @@ struct input {
 	enum entity_sort sort;
 	enum why_role role;
 	enum place place;
-	bool unlike;       /* its name, without the suffix, is another than that of the file that is explained */
-	uint32_t argument; /* its number, of place ARGUMENT and FOLDER */
-	bool possible;
-	unsigned char part; /* 0 the data; 1 asked of an object of a file, it is a file; 2 an attribute */
+	bool unlike;           /* its name, without the suffix, is another than that of the file that is explained */
+	uint32_t argument;     /* its number, of place ARGUMENT and FOLDER */
+	bool possible, latest; /* latest: of those that are alike otherwise, the one that was used last comes first */
+	unsigned char part;    /* of what is asked of: enum part_of */
 	uint64_t size;
 	int64_t lo;
 };
@@ -59,8 +62,8 @@ static int by_rank(const void *pa, const void *pb)
 		if (c)
 			return c;
 	}
-	if (a->lo != b->lo)
-		return a->lo < b->lo ? -1 : 1;
+	if (a->lo != b->lo) /* an attribute is read just before it is written elsewhere */
+		return (a->lo < b->lo) != a->latest ? -1 : 1;
 	return (a->node > b->node) - (a->node < b->node);
 }
 
@@ -208,6 +211,15 @@ static struct str name_stem(struct str path)
 	struct str base = str_base_name(path);
 	const char *dot = base.n > 1 ? memchr(base.p + 1, '.', base.n - 1) : NULL;
 	return dot ? str_n(base.p, (size_t)(dot - base.p)) : base;
+}
+
+/* rate of /w/a.h5//x@rate */
+static struct str attribute_name(struct str path)
+{
+	size_t at = path.n;
+	while (at && path.p[at - 1] != '@')
+		at--;
+	return str_n(path.p + at, path.n - at);
 }
 
 /* Is the path below the folder? */
@@ -367,10 +379,11 @@ struct inputs {
 	struct input *v;
 	uint32_t *at; /* of each node: its place in v, from 1 */
 	size_t n;
-	store_id asked;        /* the file whose version is explained */
-	struct buf asked_stem; /* its name without the suffix */
-	struct idmap parts;    /* who took part */
-	struct idmap servers;  /* address -> place in v, from 1 */
+	store_id asked;             /* the file whose version is explained */
+	struct buf asked_stem;      /* its name without the suffix */
+	struct buf asked_attribute; /* of an attribute: its own name */
+	struct idmap parts;         /* who took part */
+	struct idmap servers;       /* address -> place in v, from 1 */
 	struct arguments arguments;
 	struct reader reader;
 };
@@ -536,6 +549,19 @@ static int same_server(struct inputs *in, store_id server, uint32_t *ret)
 	return server && !at ? -ENOMEM : 0;
 }
 
+/* What the input v, at node `to`, is to what is asked of. */
+static enum part_of part_of(const struct why *n, const struct inputs *in, const struct lineage_node *to,
+                            const struct version_sort *v)
+{
+	bool attribute = v->kind == TERM_kind_attribute, object = n->l.nodes[0].object;
+	if (in->asked_attribute.n)
+		return attribute && str_eq(attribute_name(v->path), buf_view(&in->asked_attribute)) ? PART_FIRST
+		       : attribute                                                                  ? PART_SECOND
+		       : to->object                                                                 ? PART_THIRD
+		                                                                                    : PART_LAST;
+	return attribute ? PART_THIRD : object && !to->object ? PART_SECOND : PART_FIRST;
+}
+
 /* Fills the input that e leads to, of which nothing is known yet. v: what its version is, where `known`. 0 or -errno.
  */
 static int fill_input(const struct answer_source *a, struct why *n, struct inputs *in, const struct lineage_edge *e,
@@ -549,9 +575,8 @@ static int fill_input(const struct answer_source *a, struct why *n, struct input
 	                      .sort = n->sort[e->to],
 	                      .place = PLACE_ELSEWHERE,
 	                      .possible = !n->certain[e->to],
-	                      .part = v->kind == TERM_kind_attribute        ? 2
-	                              : n->l.nodes[0].object && !to->object ? 1
-	                                                                    : 0,
+	                      .part = (unsigned char)part_of(n, in, to, v),
+	                      .latest = in->asked_attribute.n && v->kind == TERM_kind_attribute,
 	                      .lo = e->e.lo};
 	ret->unlike = !str_eq(name_stem(v->path), buf_view(&in->asked_stem));
 	if (v->file == in->asked || (objects_is_object(v->kind) && v->within == in->asked))
@@ -614,6 +639,8 @@ int why_add_inputs(const struct answer_source *a, struct makers *m, struct why *
 	int r = in.v && in.at ? store_version_sort(a->store, n->l.nodes[0].id, &asked) : -ENOMEM;
 	in.asked = asked.file;
 	buf_str(&in.asked_stem, name_stem(asked.path));
+	if (asked.kind == TERM_kind_attribute)
+		buf_str(&in.asked_attribute, attribute_name(asked.path));
 	r = r < 0 ? r : map_parts(n, &in.parts);
 	r = r < 0 ? r : find_arguments(a->store, n, &in.arguments);
 	for (size_t k = 0; r >= 0 && k < n->l.n_edges; k++) {
@@ -639,6 +666,7 @@ int why_add_inputs(const struct answer_source *a, struct makers *m, struct why *
 	idmap_release(&in.parts);
 	idmap_release(&in.servers);
 	buf_release(&in.asked_stem);
+	buf_release(&in.asked_attribute);
 	buf_release(&in.arguments.text);
 	vec_release(&in.arguments.words);
 	table_release(&in.arguments.by_hash);

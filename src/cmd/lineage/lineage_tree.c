@@ -492,6 +492,7 @@ static void print_rest(const struct tree *t)
 	count_line(&b, om[OMIT_system], "system file", "system files");
 	count_line(&b, om[OMIT_absent], "absent path", "absent paths");
 	count_line(&b, t->v->stages ? 0 : om[OMIT_engine], "file of the workflow system", "files of the workflow system");
+	count_line(&b, om[OMIT_housekeeping], "housekeeping attribute", "housekeeping attributes");
 	count_line(&b, t->shape.folded, "folded program or shell", "folded programs and shells");
 	if (b.n)
 		printf("+ %s (--all)\n", buf_cstr(&b));

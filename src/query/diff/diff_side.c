@@ -188,7 +188,8 @@ static int number_side_path(struct loader *l, struct str path, uint32_t *ret)
 	}
 }
 
-/* used: by an execution of the side. Of what it only made the file stands for the objects in it. 0, -errno. */
+/* used: by an execution of the side. Of what it only made the file stands for the objects in it, but for one that was
+ * asked for. 0, -errno. */
 static int number_side_version(struct loader *l, store_id id, bool used, uint32_t *ret)
 {
 	struct side *sd = l->side;
@@ -207,7 +208,8 @@ static int number_side_version(struct loader *l, store_id id, bool used, uint32_
 		return r < 0 ? r : -ENOENT;
 	if (!diff_room(sd->versions, sd->n_versions, sd->cap_versions))
 		return -ENOMEM;
-	bool object = used && objects_is_object(f.kind);
+	bool asked = sd->info.what == DIFF_VERSION && id == sd->info.id;
+	bool object = (used || asked) && objects_is_object(f.kind);
 	struct dversion d = {.id = id,
 	                     .file = v.file,
 	                     .n = v.n,

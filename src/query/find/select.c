@@ -3,6 +3,7 @@
 #include "base/os/system.h"
 #include "query/idset.h"
 #include "query/lineage.h"
+#include "query/objects.h"
 #include "query/stages/stages_called.h"
 #include "query/target.h"
 
@@ -153,8 +154,36 @@ static int versions_of(const struct select *w, const char *text, struct idset *r
 	return r < 0 ? r : 0;
 }
 
+/* Is one of them a version of an object in a file? 1, 0, -errno. */
+static int has_objects(const struct select *w, const struct idset *versions)
+{
+	for (size_t i = 0; i < versions->n; i++) {
+		struct version_sort v;
+		int r = store_version_sort(w->s, versions->v[i], &v);
+		if (r < 0 || (r > 0 && objects_is_object(v.kind)))
+			return r;
+	}
+	return 0;
+}
+
+/* Of what was found, datasets and attributes are shown as objects: but not those that HDF5 and netCDF keep a file in
+ * order by. 0, -errno. */
+static int show_objects(const struct select *w, const struct idset *found)
+{
+	int r = 0;
+	for (size_t i = 0; i < found->n && r >= 0; i++) {
+		struct version_sort v;
+		r = store_version_sort(w->s, found->v[i], &v);
+		bool data = r > 0 && (v.kind == TERM_kind_dataset || v.kind == TERM_kind_attribute);
+		if (data && !objects_is_housekeeping(v.kind, v.path))
+			r = idset_add(w->objects, found->v[i]);
+	}
+	idset_close(w->objects);
+	return r < 0 ? r : 0;
+}
+
 /* call: which edges of a version are followed. What is found is lifted to what is asked for: executions, runs or
- * versions. 0, or -errno with a sentence. */
+ * versions; of an object, objects are among these. 0, or -errno with a sentence. */
 static int select_touching(const struct select *w, const char *text, edge_call *call, struct idset *ret)
 {
 	struct idset versions = {0}, execs = {0};
@@ -163,6 +192,9 @@ static int select_touching(const struct select *w, const char *text, edge_call *
 		r = follow_edges(w, &versions, call, &execs);
 	if (r == 0)
 		r = lift_execs(w, &execs, ret);
+	int objects = r == 0 && w->kind == EXPR_FILES ? has_objects(w, &versions) : 0;
+	if (objects)
+		r = objects < 0 ? objects : show_objects(w, ret);
 	idset_release(&versions);
 	idset_release(&execs);
 	return r;
