@@ -7,8 +7,8 @@
 
 #include "base/buf.h"
 #include "base/digest.h"
-#include "base/elfid.h"
 #include "base/err.h"
+#include "base/os/elfid.h"
 #include "store/store.h"
 
 #define BUILD_ID_MAX ELFID_MAX

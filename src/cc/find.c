@@ -1,5 +1,5 @@
 /* find.c - records of builds, as struct build; and what is made of several of them. */
-#include "base/still.h"
+#include "base/os/still.h"
 #include "base/vec.h"
 #include "cc/build.h"
 

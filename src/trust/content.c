@@ -1,6 +1,6 @@
 #include "trust/content.h"
 
-#include "base/still.h"
+#include "base/os/still.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 
 #include "query/digest_told.h"
 
-/* Of the file as it lies at its name, where it looks as the version did (base/still.h). most: bytes that are read for
- * it, 0 any. False: it is not so, cannot be read, or is larger. cache: may be NULL. */
+/* Of the file as it lies at its name, where it looks as the version did (base/os/still.h). most: bytes that are read
+ * for it, 0 any. False: it is not so, cannot be read, or is larger. cache: may be NULL. */
 bool content_now(struct digest_cache *cache, const struct version_info *v, const struct file_info *f, uint64_t most,
                  char ret[DIGEST_TEXT]);
 

@@ -1,5 +1,5 @@
 /* still.h: is a file what was recorded of it? What is right stands in the header. */
-#include "base/still.h"
+#include "base/os/still.h"
 
 #include "base/fileid.h"
 

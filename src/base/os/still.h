@@ -3,8 +3,8 @@
  *
  * By its bytes, where the record has a digest or a build-id; else by what the file system said of it. What is a
  * symbolic link is followed. Nothing is changed; any thread. */
-#ifndef STEMMA_BASE_STILL_H
-#define STEMMA_BASE_STILL_H
+#ifndef STEMMA_BASE_OS_STILL_H
+#define STEMMA_BASE_OS_STILL_H
 
 #include "base/digest.h"
 

@@ -1,7 +1,7 @@
 /* elfid.h - the build-id of an ELF file, and notes like it. Everything in the file may be a lie; what does not fit is
  * no id. Nothing is kept; any thread. */
-#ifndef STEMMA_BASE_ELFID_H
-#define STEMMA_BASE_ELFID_H
+#ifndef STEMMA_BASE_OS_ELFID_H
+#define STEMMA_BASE_OS_ELFID_H
 
 #include <stdint.h>
 

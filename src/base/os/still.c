@@ -1,8 +1,8 @@
-#include "base/still.h"
+#include "base/os/still.h"
 
-#include "base/elfid.h"
 #include "base/fileid.h"
 #include "base/hex.h"
+#include "base/os/elfid.h"
 
 #include <errno.h>
 #include <fcntl.h>

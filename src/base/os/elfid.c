@@ -1,7 +1,7 @@
 /* elfid.c - notes of ELF files. By hand: it is asked for each library of each link, and libelf would
  * cost every start of the program more than reading these few bytes. Everything in the file may be a lie; what does not
  * fit is no id. */
-#include "base/elfid.h"
+#include "base/os/elfid.h"
 
 #include "base/io.h"
 
