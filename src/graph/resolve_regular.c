@@ -301,12 +301,22 @@ static int derive_version(struct resolver *r, struct gversion *gv, size_t i)
 	return read ? derive_written(r, gv, i) : 0;
 }
 
-/* Did a only open the file for those of other executions that wrote the version? As a shell does. */
+/* Did it make or empty the file, and is not known whether it wrote any byte of it? */
+static bool may_only_open(const struct gaccess *a)
+{
+	return a->via == TERM_via_data && (a->mode & (ACCESS_CREATE | ACCESS_TRUNC)) && !(a->mode & ACCESS_MAPPED) &&
+	       !(a->flags & GACCESS_WRITTEN_BYTES);
+}
+
+/* Did a only open the file for those of other executions that wrote the version, as a shell does, or is it at least
+ * unknown whether it wrote beside them? */
 static bool opened_for_others(const struct resolver *r, const struct rversion *v, const struct gaccess *a)
 {
-	for (size_t k = v->first; (a->flags & GACCESS_OPENED) && k < v->first + v->n; k++) {
+	const bool opened = a->flags & GACCESS_OPENED, may = may_only_open(a);
+	for (size_t k = v->first; (opened || may) && k < v->first + v->n; k++) {
 		const struct gaccess *other = &r->g->accesses.v[r->writes.v[k]];
-		if (other->exec != a->exec && !(other->flags & GACCESS_OPENED))
+		const bool wrote = other->via == TERM_via_descriptor && other->evidence == TERM_evidence_must && other->sure;
+		if (other->exec != a->exec && (opened ? !(other->flags & GACCESS_OPENED) : wrote))
 			return true;
 	}
 	return false;

@@ -156,8 +156,8 @@ class Access:
                     self.sure = True
         if (self.via == DATA or self.api == CONNECT) and read == 0 and not self.mode & (MAPPED | PROGRAM):
             self.mode &= ~READ
-        self.only_opened = (regular and self.via == DATA and bool(self.told_mode & (CREATE | TRUNC)) and not self.mode & MAPPED and
-                            written == 0)
+        opens = regular and self.via == DATA and bool(self.told_mode & (CREATE | TRUNC)) and not self.mode & MAPPED
+        self.only_opened, self.may_only_open = opens and written == 0, opens and written is None
         if exact and first is None:
             self.mode &= ~READ
             evidence = NONE if evidence == MAY else evidence
@@ -567,8 +567,10 @@ class Graph:
     def generate(self, version, writes):
         """B1, rule 5."""
         for w in writes:
-            for_others = w.only_opened and any(o.execution is not w.execution and not o.only_opened for o in writes)
-            sure = w.evidence == MUST and w.sure and not for_others
+            others = [o for o in writes if o.execution is not w.execution]
+            for_others = w.only_opened and any(not o.only_opened for o in others)
+            perhaps = w.may_only_open and any(o.via == DESCRIPTOR and o.evidence == MUST and o.sure for o in others)
+            sure = w.evidence == MUST and w.sure and not for_others and not perhaps
             add(self.generated, (version, w.execution, w.part), Edge(sure, w.via, w.start, w.end, w.earliest_end))
 
     def hold(self, file, versions):
