@@ -138,6 +138,22 @@ static void add_branch(struct branch_index *x, struct branch *branches, size_t *
 
 /* ---- folding ---- */
 
+/* From a node outside of a group to a member of it, surely. */
+struct entry {
+	uint32_t leader, from, member;
+};
+/* What a group leads to, and from how many of the nodes that lead to it. Arrays by node. */
+struct common {
+	VEC(struct entry) entries; /* by leader, then by `from` */
+	uint32_t *seen, *met;      /* the last search that came to the member, to the child */
+	uint32_t *count;           /* of a child: in how many searches for the group there was a sure way to it */
+	uint32_t *of;              /* of a child: for which group that is, its leader + 1 */
+	uint32_t *alone;           /* of a member: it was searched from, and from it alone */
+	uint32_t *queue;
+	uint32_t searches;
+	uint64_t steps; /* what the searches may still cost */
+};
+
 struct folding {
 	struct store *s;
 	const struct lineage *l;
@@ -147,6 +163,7 @@ struct folding {
 	bool *sure;       /* of each node: come to from a root by what is sure */
 	struct fold_jobs jobs;
 	bool *certain; /* and in time: what a fork's parent read later, is not */
+	struct common common;
 };
 
 /* Makes known to f->jobs all executions that are shown. 0, -errno. */
@@ -260,64 +277,217 @@ static bool is_own_array(const struct folding *f, const struct shape_of *v, cons
 	return any;
 }
 
+#define COMMON_STEPS 4000000 /* branches that all searches look at: a few tens of ms */
+
+static void common_release(struct common *c)
+{
+	vec_release(&c->entries);
+	free(c->seen);
+	free(c->met);
+	free(c->count);
+	free(c->of);
+	free(c->alone);
+	free(c->queue);
+}
+
+static int compare_entries(const void *pa, const void *pb)
+{
+	const struct entry *a = pa, *b = pb;
+	if (a->leader != b->leader)
+		return a->leader < b->leader ? -1 : 1;
+	if (a->from != b->from)
+		return a->from < b->from ? -1 : 1;
+	return (a->member > b->member) - (a->member < b->member);
+}
+
+/* 0, -ENOMEM: release it in either case. */
+static int common_begin(const struct folding *f, struct common *c)
+{
+	const size_t n = f->l->n_nodes + 1;
+	*c = (struct common){.seen = calloc(n, sizeof(uint32_t)),
+	                     .met = calloc(n, sizeof(uint32_t)),
+	                     .count = calloc(n, sizeof(uint32_t)),
+	                     .of = calloc(n, sizeof(uint32_t)),
+	                     .alone = calloc(n, sizeof(uint32_t)),
+	                     .queue = calloc(n, sizeof(uint32_t)),
+	                     .steps = COMMON_STEPS};
+	if (!c->seen || !c->met || !c->count || !c->of || !c->alone || !c->queue)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < f->l->n_nodes; i++)
+		for (size_t k = f->from->first[i]; f->leader[i] != UINT32_MAX && k < f->from->first[i + 1]; k++) {
+			const struct branch *b = &f->from->branches[k];
+			const uint32_t leader = f->leader[b->child];
+			if (!b->sure || leader == UINT32_MAX || leader == f->leader[i] || !f->next[leader])
+				continue;
+			struct entry *one = vec_add(&c->entries);
+			if (!one)
+				return -ENOMEM;
+			*one = (struct entry){leader, f->leader[i], b->child};
+		}
+	if (c->entries.n)
+		qsort(c->entries.v, c->entries.n, sizeof(*c->entries.v), compare_entries);
+	return 0;
+}
+
+/* Counts, of what the group leads to, those to which there is a sure way from one of its members e[0..n). False: that
+ * would cost too much. */
+static bool count_from(const struct folding *f, struct common *c, const struct entry *e, size_t n)
+{
+	size_t queued = 0;
+	c->searches++;
+	for (size_t i = 0; i < n; i++)
+		if (c->seen[e[i].member] != c->searches) {
+			c->queue[queued++] = e[i].member;
+			c->seen[e[i].member] = c->searches;
+		}
+	for (size_t i = 0; i < queued; i++)
+		for (size_t k = f->from->first[c->queue[i]]; k < f->from->first[c->queue[i] + 1]; k++) {
+			const struct branch *b = &f->from->branches[k];
+			const uint32_t to = f->leader[b->child];
+			if (!c->steps)
+				return false;
+			c->steps--;
+			if (!b->sure)
+				continue;
+			if (to == e->leader || to == UINT32_MAX) { /* a member, or what is shown as none */
+				if (c->seen[b->child] != c->searches)
+					c->queue[queued++] = b->child;
+				c->seen[b->child] = c->searches;
+				continue;
+			}
+			if (c->of[to] != e->leader + 1)
+				c->count[to] = 0;
+			c->of[to] = e->leader + 1;
+			c->count[to] += c->met[to] != c->searches;
+			c->met[to] = c->searches;
+		}
+	return true;
+}
+
+/* The group's entries begin here. */
+static size_t entries_of(const struct common *c, uint32_t leader)
+{
+	size_t lo = 0, hi = c->entries.n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (c->entries.v[mid].leader < leader)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* In how many ways the group was come to, where these are several: each child's count says from how many of them there
+ * is a sure way to it. 0: in one way. */
+static uint32_t count_common(const struct folding *f, struct common *c, const struct shape *to, uint32_t leader)
+{
+	uint32_t ways = 0;
+	if (!f->next[leader] ||
+	    to->ranks[leader]) /* the ranks of an MPI job are one program, by what they sent each other */
+		return 0;
+	for (size_t i = entries_of(c, leader), n; i < c->entries.n && c->entries.v[i].leader == leader; i += n) {
+		const struct entry *e = &c->entries.v[i];
+		for (n = 1; i + n < c->entries.n && e[n].leader == leader && e[n].from == e->from; n++)
+			;
+		if (n == 1 && c->alone[e->member])
+			continue; /* as another one did */
+		c->alone[e->member] |= n == 1;
+		if (!count_from(f, c, e, n))
+			return UINT32_MAX;
+		ways++;
+	}
+	return ways > 1 ? ways : 0;
+}
+
+/* Is there a sure way to the child, in whichever of the ways the group was come to? */
+static bool is_common(const struct common *c, uint32_t leader, uint32_t child, uint32_t ways)
+{
+	return c->of[child] == leader + 1 && c->count[child] >= ways;
+}
+
+/* What the members of group i lead to, as branches of it. n: how many branches there are. 0, -errno. */
+static int fold_group(struct folding *f, const struct shape_of *v, struct branch_index *index, uint32_t i, size_t *n,
+                      struct shape *to)
+{
+	const struct shape *from = f->from;
+	const uint32_t ways = count_common(f, &f->common, to, i);
+	bool any = f->sure[i];
+	int r = 0;
+	for (uint32_t j = i; f->next[j]; j = f->next[j])
+		any |= f->sure[f->next[j]];
+	for (uint32_t j = i; r >= 0; j = f->next[j]) {
+		for (size_t k = from->first[j]; k < from->first[j + 1] && r >= 0; k++) {
+			struct branch b = from->branches[k];
+			r = is_bare_child(f, &b);
+			uint32_t child = b.child;
+			b.child = f->leader[child];
+			to->folded += r > 0;
+			if (r || b.child == UINT32_MAX || b.child == i || is_own_array(f, v, to, i, b.child))
+				continue;
+			b.sure &= (f->sure[j] && (!f->next[i] || f->certain[child])) || !any;
+			b.folded = b.sure && ways && !is_common(&f->common, i, b.child, ways);
+			b.sure &= !b.folded;
+			add_branch(index, to->branches, n, i, &b);
+		}
+		if (!f->next[j])
+			break;
+	}
+	to->folded += to->members[i] ? to->members[i] - 1 : 0;
+	return r;
+}
+
+static void folding_release(struct folding *f)
+{
+	fold_jobs_release(&f->jobs);
+	common_release(&f->common);
+	free(f->leader);
+	free(f->next);
+	free(f->sure);
+	free(f->certain);
+}
+
+/* Which nodes are shown as one, and which of them are sure. 0, -errno. */
+static int find_groups(struct folding *f, const struct shape_of *v, struct shape *to)
+{
+	const size_t nodes = v->l->n_nodes;
+	struct err err = {0};
+	bool any_group = false;
+	f->leader = calloc(nodes + 1, sizeof(*f->leader));
+	f->next = calloc(nodes + 1, sizeof(*f->next));
+	f->sure = calloc(nodes + 1, sizeof(*f->sure));
+	f->certain = calloc(nodes + 1, sizeof(*f->certain));
+	int r = f->leader && f->next && f->sure && f->certain ? group(f, to) : -ENOMEM;
+	if (r == 0)
+		r = mark_shape_reachable(v->l, f->from, true, f->sure);
+	if (r == 0)
+		r = hide_private(f, to);
+	if (r == 0 && v->arrays)
+		r = zarr_fold(v->s, v->l, f->from, f->leader, f->next, to);
+	for (uint32_t i = 0; i < nodes && r == 0; i++)
+		any_group |= f->next[i] != 0;
+	if (r == 0 && any_group)
+		r = common_begin(f, &f->common);
+	return r == 0 && any_group ? lineage_certain(v->s, v->l, v->options, &err, f->certain) : r;
+}
+
 /* Puts what `from` shows, folded, into `to`, whose arrays are there. 0, -errno. */
 static int fold(const struct shape_of *v, const struct shape *from, struct shape *to)
 {
-	size_t n = 0, nodes = v->l->n_nodes;
-	struct folding f = {.s = v->s,
-	                    .l = v->l,
-	                    .from = from,
-	                    .leader = calloc(nodes + 1, sizeof(*f.leader)),
-	                    .next = calloc(nodes + 1, sizeof(*f.next)),
-	                    .sure = calloc(nodes + 1, sizeof(*f.sure)),
-	                    .certain = calloc(nodes + 1, sizeof(*f.certain))};
-	struct err err = {0};
+	size_t n = 0;
+	struct folding f = {.s = v->s, .l = v->l, .from = from};
 	struct branch_index index;
 	int r = branch_index_begin(v->l, &index);
 	if (r == 0)
-		r = f.leader && f.next && f.sure && f.certain ? group(&f, to) : -ENOMEM;
-	if (r == 0)
-		r = mark_shape_reachable(v->l, from, true, f.sure);
-	if (r == 0)
-		r = hide_private(&f, to);
-	if (r == 0 && v->arrays)
-		r = zarr_fold(v->s, v->l, from, f.leader, f.next, to);
-	bool any_group = false;
-	for (uint32_t i = 0; i < nodes && r == 0; i++)
-		any_group |= f.next[i] != 0;
-	if (any_group)
-		r = lineage_certain(v->s, v->l, v->options, &err, f.certain);
-	for (uint32_t i = 0; i < nodes && r >= 0; i++) {
+		r = find_groups(&f, v, to);
+	for (uint32_t i = 0; i < v->l->n_nodes && r >= 0; i++) {
 		to->first[i] = n;
-		if (f.leader[i] != i)
-			continue;
-		bool any = f.sure[i];
-		for (uint32_t j = i; f.next[j]; j = f.next[j])
-			any |= f.sure[f.next[j]];
-		for (uint32_t j = i; r >= 0; j = f.next[j]) {
-			for (size_t k = from->first[j]; k < from->first[j + 1] && r >= 0; k++) {
-				struct branch b = from->branches[k];
-				r = is_bare_child(&f, &b);
-				uint32_t child = b.child;
-				b.child = f.leader[child];
-				to->folded += r > 0;
-				if (r || b.child == UINT32_MAX || b.child == i || is_own_array(&f, v, to, i, b.child))
-					continue;
-				b.sure &= (f.sure[j] && (!f.next[i] || f.certain[child])) || !any;
-				add_branch(&index, to->branches, &n, i, &b);
-			}
-			if (!f.next[j])
-				break;
-		}
-		to->folded += to->members[i] ? to->members[i] - 1 : 0;
+		if (f.leader[i] == i)
+			r = fold_group(&f, v, &index, i, &n, to);
 	}
-	to->first[nodes] = n;
-	fold_jobs_release(&f.jobs);
+	to->first[v->l->n_nodes] = n;
 	branch_index_end(&index);
-	free(f.leader);
-	free(f.next);
-	free(f.sure);
-	free(f.certain);
+	folding_release(&f);
 	return r < 0 ? r : 0;
 }
 

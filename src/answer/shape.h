@@ -13,6 +13,9 @@ struct branch {
 	const char *words; /* before the child's name, a blank at the end; "" for the plain used and generated */
 	const struct lineage_edge *e;
 	bool sure; /* shown so: the edge is, and where several nodes are one, it is one of those that surely count */
+	/* Several nodes are one, and not from all that leads to it there is a sure way to the child: what one of them used
+	 * need not be in what another one made. */
+	bool folded;
 };
 /* The lineage as it is shown: a shell that opens a file for a program stands as that and not as a fork that became the
  * program, and streams that a shell held for its programs are not shown as its own. Programs that count to another one

@@ -323,7 +323,7 @@ static void print_line(struct tree *t, const struct buf *indent, const struct br
 		buf_printf(&note, "  (%s)", text);
 	if (e && !e->e.sure && e->e.via != TERM_via_data)
 		buf_printf(&note, "  via %s", term_name(SET_via, e->e.via));
-	if (e && e->e.folded)
+	if (e && (e->e.folded || br->folded))
 		buf_printf(&note, "  folded");
 
 	size_t indent_columns = fmt_columns(buf_view(indent)), note_columns = fmt_columns(buf_view(&note));
