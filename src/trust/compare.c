@@ -1,6 +1,8 @@
 #include "trust/compare.h"
 
 #include "base/io.h"
+#include "base/os/engine_paths.h"
+#include "trust/dates.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -20,8 +22,8 @@ const char *compare_verdict_name(enum compare_verdict v)
 	return words[v];
 }
 
-/* The file, where it still has that digest; malloc'ed, with a NUL. */
-static char *read_unchanged_text(const char *path, const char *digest, size_t *ret_n)
+/* The file, where it still has that digest; malloc'ed, with a NUL. text: none that has a NUL. */
+static char *read_unchanged(const char *path, const char *digest, bool text, size_t *ret_n)
 {
 	struct digest d;
 	struct stat st;
@@ -35,7 +37,7 @@ static char *read_unchanged_text(const char *path, const char *digest, size_t *r
 			ssize_t k = io_pread(fd, p, (size_t)st.st_size, 0);
 			*ret_n = k > 0 ? (size_t)k : 0;
 			p[*ret_n] = '\0';
-			if (memchr(p, '\0', *ret_n)) { /* no text */
+			if (text && memchr(p, '\0', *ret_n)) {
 				free(p);
 				p = NULL;
 			}
@@ -117,11 +119,24 @@ static bool outputs_near(const struct output *a, const struct output *b, const c
 	if (!tolerance || !tolerance_read(tolerance, &relative, &absolute))
 		return false;
 	size_t n, k;
-	char *x = read_unchanged_text(a->path, a->digest, &n), *y = read_unchanged_text(b->path, b->digest, &k);
+	char *x = read_unchanged(a->path, a->digest, true, &n), *y = read_unchanged(b->path, b->digest, true, &k);
 	bool near = x && y && texts_near(x, y, relative, absolute);
 	free(x);
 	free(y);
 	return near;
+}
+
+/* Are both files there as they were, and the same but for dates? */
+static bool outputs_differ_in_dates(const struct output *a, const struct output *b)
+{
+	size_t n = 0, k = 0;
+	if (!a || !b || !*a->digest || !*b->digest)
+		return false;
+	char *x = read_unchanged(a->path, a->digest, false, &n), *y = read_unchanged(b->path, b->digest, false, &k);
+	bool only = x && y && dates_only(str_n(x, n), str_n(y, k));
+	free(x);
+	free(y);
+	return only;
 }
 
 /* a, b: NULL where there is no such output on that side. *ret_by: by what they were compared. */
@@ -179,6 +194,7 @@ static int one_output(struct compare *c, const struct output *a, const struct ou
 	i->by = by;
 	i->before = a ? output_text(a) : NULL;
 	i->after = b ? output_text(b) : NULL;
+	i->dates = v == COMPARE_DIFFERENT && outputs_differ_in_dates(a, b);
 	if (v != COMPARE_IDENTICAL && (!a || output_is_handed(a)) && (!b || output_is_handed(b)))
 		judge_handed(i, b ? NULL : a, printed);
 	return 0;
@@ -265,15 +281,26 @@ static enum compare_verdict overall_verdict(const struct compare *c)
 	return all;
 }
 
+/* Is the output a workflow system's own, as its log? It is counted then: a name that both have once. */
+static bool is_engines(struct compare *c, const struct output *x, const struct outputs *counted)
+{
+	bool own = engine_own_file(str_of(x->path));
+	c->engine += own && !(counted && outputs_find(counted, x->name));
+	return own;
+}
+
 /* By name, then by content of those that are new. 0, -errno. */
 static int compare_all_outputs(struct compare *c, const struct outputs *before, const struct outputs *after,
                                const char *tolerance, const char *printed)
 {
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < before->n; i++)
-		rc = one_output(c, &before->v[i], outputs_find(after, before->v[i].name), tolerance, printed);
+		rc = is_engines(c, &before->v[i], NULL)
+		         ? 0
+		         : one_output(c, &before->v[i], outputs_find(after, before->v[i].name), tolerance, printed);
 	for (size_t i = 0; rc == 0 && i < after->n; i++)
-		if (!outputs_find(before, after->v[i].name) && (before->n || before->seen))
+		if (!is_engines(c, &after->v[i], before) && !outputs_find(before, after->v[i].name) &&
+		    (before->n || before->seen))
 			rc = one_output(c, outputs_find_renamed(before, &after->v[i]), &after->v[i], tolerance, printed);
 	return rc;
 }

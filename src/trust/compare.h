@@ -22,6 +22,7 @@ struct compare_item {
 	bool handed;
 	enum compare_verdict verdict;
 	enum output_by by;    /* of an output */
+	bool dates;           /* both files are there as they were, and differ in dates alone (dates.h) */
 	char *before, *after; /* values, digests, sizes ("12 B"); NULL: that run has none, "": nothing is known of it */
 };
 struct compare {
@@ -29,7 +30,8 @@ struct compare {
 	enum compare_verdict verdict;
 	struct compare_item *v; /* all of them, results first */
 	size_t n;
-	bool seen; /* the record says which files both made */
+	bool seen;     /* the record says which files both made */
+	size_t engine; /* names of files that are a workflow system's own: these are not compared */
 };
 
 /* tolerance: NULL none. Output files are compared by what is known of them (outputs.h): digests, else sizes; those

@@ -33,7 +33,7 @@
 const char *rerun_state_name(enum rerun_state s)
 {
 	static const char *const words[] = {"same", "kept copy", "from git", "built again", "differs",
-	                                    "gone", "changed",   "unknown",  "replaced"};
+	                                    "gone", "changed",   "unknown",  "replaced",    "not required"};
 	return words[s];
 }
 
@@ -634,7 +634,8 @@ int rerun_fill(struct rerun *r, const char *home, const char *dir, struct err *e
 	for (size_t i = 0; i < r->n; i++) {
 		struct rerun_file *x = &r->v[i];
 		char *to = NULL;
-		if (!x->below || x->state == RERUN_REPLACED || !rerun_is_path(str_of(x->name), true))
+		if (!x->below || x->state == RERUN_REPLACED || x->state == RERUN_ENGINE ||
+		    !rerun_is_path(str_of(x->name), true))
 			continue;
 		if (!r->own && (x->state == RERUN_DIFFERS ||
 		                x->state == RERUN_GONE)) /* whose copies and repositories are not the record's to choose from */
@@ -672,6 +673,7 @@ void rerun_release(struct rerun *r)
 	strv_free(r->env);
 	strv_free(r->reads);
 	strv_free(r->made);
+	strv_free(r->outside);
 	for (size_t i = 0; i < r->n_removed; i++)
 		free(r->removed[i].name);
 	free(r->removed);

@@ -10,6 +10,7 @@
 
 #include "trust/witness.h"
 
+#define RERUN_OUTSIDE 100
 enum rerun_state {
 	RERUN_SAME,    /* it is as it was */
 	RERUN_KEPT,    /* ... brought back from a kept copy */
@@ -20,6 +21,7 @@ enum rerun_state {
 	RERUN_CHANGED,  /* it does not look as it was; the record has no digest, so its bytes may be the same */
 	RERUN_UNKNOWN,  /* the record does not say enough */
 	RERUN_REPLACED, /* the run put another one in its place, and only may have read it: it is not needed */
+	RERUN_ENGINE,   /* it is not as it was, and a file in which a workflow system keeps what it did: it is not needed */
 };
 const char *rerun_state_name(enum rerun_state s);
 
@@ -57,6 +59,11 @@ struct rerun {
 	size_t n_made;
 	struct rerun_removed *removed;
 	size_t n_removed;
+	/* Files outside of the working directory and of folders for temporary files that the run wrote, moved or removed:
+	 * a confined command may not. Absolute; NULL-terminated, NULL none. RERUN_OUTSIDE of them at most; all: how many.
+	 */
+	char **outside;
+	size_t n_outside, all_outside;
 	int64_t began; /* TIME_NONE not known */
 };
 

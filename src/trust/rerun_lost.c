@@ -1,5 +1,6 @@
 /* rerun_lost.c - what a run needs and itself took away: a file that it appended to, renamed or removed. */
 #include "base/fileid.h"
+#include "base/os/engine_paths.h"
 #include "trust/rerun_int.h"
 
 #include <errno.h>
@@ -175,6 +176,8 @@ static int compare_made(const void *a, const void *b)
 static void judge_replaced(const struct rerun *r, struct rerun_file *x)
 {
 	const char *name = x->name;
+	if (rerun_lacks(x) && engine_bookkeeping(str_of(x->path)))
+		x->state = RERUN_ENGINE;
 	if (!rerun_lacks(x) || !x->below ||
 	    !(r->n_made && bsearch(&name, r->made, r->n_made, sizeof(*r->made), compare_made)))
 		return;
@@ -184,6 +187,64 @@ static void judge_replaced(const struct rerun *r, struct rerun_file *x)
 		x->lost = "changed";
 }
 
+/* Does the path lie below the folder? */
+static bool is_below(struct str path, const char *folder)
+{
+	size_t n = folder ? strlen(folder) : 0;
+	return n > 1 && path.n > n && !memcmp(path.p, folder, n) && path.p[n] == '/';
+}
+
+/* A folder in which each program may leave what it wants for a while; but one's home is none, wherever it lies. */
+static bool is_temporary(struct str path)
+{
+	static const char *const folders[] = {"/tmp", "/var/tmp", "/dev/shm", "/run", "/proc"};
+	if (is_below(path, getenv("HOME")))
+		return false;
+	bool below = is_below(path, getenv("TMPDIR"));
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
+		below |= is_below(path, folders[i]);
+	return below;
+}
+
+/* One that it wrote, moved or removed: noted if a confined command may not. 0, -ENOMEM with a sentence. */
+static int note_outside(struct rerun_planning *p, struct str path)
+{
+	struct rerun *r = p->r;
+	struct str name = path;
+	if (!rerun_is_path(path, false) || rerun_cut_folder(r->cwd, &name) || is_temporary(path))
+		return 0;
+	for (size_t i = 0; i < r->n_outside; i++)
+		if (str_is(path, r->outside[i]))
+			return 0;
+	r->all_outside++;
+	if (r->n_outside >= RERUN_OUTSIDE)
+		return 0;
+	if (!r->outside && !(r->outside = calloc(RERUN_OUTSIDE + 1, sizeof(*r->outside))))
+		return rerun_oom(p->err);
+	if (!(r->outside[r->n_outside] = strndup(path.p, path.n)))
+		return rerun_oom(p->err);
+	r->n_outside++;
+	return 0;
+}
+
+/* What the run did outside of its folder, in files. 0 or -errno. */
+static int collect_outside(struct rerun_planning *p)
+{
+	struct edges gens = {0};
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < p->made.n; i++) {
+		struct version_sort v;
+		rc = is_handed(p, p->made.v[i], &gens);
+		if (rc == 0 && (rc = store_version_sort(p->s, p->made.v[i], &v)) == 1)
+			rc = v.kind == TERM_kind_regular && !v.within ? note_outside(p, v.path) : 0;
+		rc = rc < 0 ? rc : 0;
+	}
+	edges_release(&gens);
+	for (size_t i = 0; rc == 0 && i < p->consumed.n; i++)
+		rc = note_outside(p, str_of(p->consumed.v[i].path));
+	return rc;
+}
+
 int rerun_add_lost(struct rerun_planning *p)
 {
 	int rc = add_derived(p);
@@ -191,5 +252,5 @@ int rerun_add_lost(struct rerun_planning *p)
 		rc = add_consumed_file(p, &p->consumed.v[i]);
 	for (size_t i = 0; rc == 0 && i < p->r->n; i++)
 		judge_replaced(p->r, &p->r->v[i]);
-	return rc;
+	return rc < 0 ? rc : collect_outside(p);
 }

@@ -30,11 +30,39 @@ static void state_reason(const struct rerun_file *x, struct buf *b)
 		buf_str(b, str_of(": it cannot be read, or the record has neither its digest nor its size"));
 	else if (x->state == RERUN_REPLACED)
 		buf_str(b, str_of(" by the run, which may not have read it: not required"));
+	else if (x->state == RERUN_ENGINE)
+		buf_str(b, str_of(": the workflow system keeps there what it did"));
 	else if (x->commit)
 		buf_printf(b, ", commit %.12s", x->commit);
 }
 
-/* What was not as it was before the second run; else what the two records tell apart; else the machine. */
+/* Do all outputs that differ differ in dates alone, and nothing else differs? */
+static bool is_dates_alone(const struct rerun_job *a)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < a->compared.n; i++) {
+		const struct compare_item *x = &a->compared.v[i];
+		if (x->handed || x->verdict != COMPARE_DIFFERENT)
+			continue;
+		if (!x->dates)
+			return false;
+		n++;
+	}
+	return n && rerun_job_ended_alike(a);
+}
+
+/* "writing of /home/me/.cache/x and of 3 other files outside of its folder" */
+static void outside_text(const struct rerun_job *a, struct buf *b)
+{
+	size_t more = a->plan.all_outside - 1;
+	fmt_name(b, str_of(a->plan.outside[0]));
+	if (more)
+		buf_printf(b, " and %zu other file%s", more, str_plural(more));
+	buf_str(b, str_of(" outside of its folder"));
+}
+
+/* What was not as it was before the second run; else that only dates differ; else what the confinement refused; else
+ * what the two records tell apart; else the machine. */
 static void cause_text(const struct rerun_job *a, struct buf *b)
 {
 	if (!a->ran || a->compared.verdict != COMPARE_DIFFERENT)
@@ -50,7 +78,12 @@ static void cause_text(const struct rerun_job *a, struct buf *b)
 		                                              : " differs"));
 		return;
 	}
-	if (a->has_diff && a->diff.first != SIZE_MAX) {
+	if (is_dates_alone(a)) {
+		buf_str(b, str_of("the date: the outputs differ only in dates and times"));
+	} else if (a->jailed && a->plan.n_outside) {
+		buf_str(b, str_of("perhaps the confinement, which refuses what the recorded run did: it wrote "));
+		outside_text(a, b);
+	} else if (a->has_diff && a->diff.first != SIZE_MAX) {
 		struct diff_view v = {
 		    .c = a->c, .s = a->c->store, .out = &a->c->out, .d = &a->diff, .words = {"the record", "the second run"}};
 		diff_cause_text(&v, b);
@@ -79,14 +112,19 @@ static void show_ending(const struct rerun_job *a)
 static void print_conditions(const struct rerun_job *a)
 {
 	struct buf b = {0};
+	size_t engine = 0;
 	for (size_t i = 0; i < a->plan.n; i++) {
 		const struct rerun_file *x = &a->plan.v[i];
 		buf_reset(&b);
+		if (x->state == RERUN_ENGINE && engine++)
+			continue;
 		fmt_name(&b, str_of(x->name));
 		buf_printf(&b, ": %s", state_word(x));
 		state_reason(x, &b);
 		printf("%-9s  %s\n", x->program ? "program" : x->library ? "library" : "input", buf_cstr(&b));
 	}
+	if (engine > 1)
+		printf("%-9s  %zu more files of the workflow system: not required\n", "input", engine - 1);
 	if (a->left_out && *a->left_out) {
 		buf_reset(&b);
 		fmt_name(&b, str_of(a->left_out));
@@ -131,6 +169,8 @@ static void print_compared_item(const struct compare_item *x)
 		buf_str(&b, str_of(x->before ? ": not made this time" : ": not made in the record"));
 	} else if (!x->handed && x->by == OUTPUT_BY_SIZE) {
 		print_sizes(x, &b);
+	} else if (x->dates) {
+		buf_str(&b, str_of(", only in dates"));
 	}
 	printf("%-9s  %s\n", x->file ? "output" : "result", buf_cstr(&b));
 	buf_release(&b);
@@ -151,6 +191,8 @@ static void print_by(const struct compare *c)
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (words[i] && n[i])
 			printf("compared   %s: %zu\n", words[i], n[i]);
+	if (c->engine)
+		printf("left out   %zu file%s of the workflow system\n", c->engine, str_plural(c->engine));
 }
 
 /* Files that stood in for missing ones and were opened, and whether there were more than can be made. */
@@ -195,7 +237,10 @@ static void print_rerun_verdict(const struct rerun_job *a)
 	if (!compared || a->compared.verdict == COMPARE_ALIKE)
 		report_hint("use stemma run --digest to record digests, or stemma bench run for results, too");
 	else if (a->compared.verdict == COMPARE_DIFFERENT && !is_kept(a))
-		report_hint("use --keep to keep the new files, and compare them yourself");
+		report_hint("%s",
+		            a->jailed && a->plan.n_outside
+		                ? "use --unconfined to run the command without confinement, or --keep to keep the new files"
+		                : "use --keep to keep the new files, and compare them yourself");
 }
 
 /* Nothing was run: can it be, why not, and what can be done. */
@@ -212,8 +257,8 @@ static void print_possible(const struct rerun_job *a)
 		printf("the run can be repeated as recorded\n");
 	} else {
 		printf("the run cannot be repeated as recorded%s\n", buf_cstr(&b));
-		report_hint(
-		    "--force runs it with the files as they are now; stemma run --keep-inputs keeps copies the next time");
+		report_hint("--force runs it with the files as they are now%s",
+		            b.n ? "" : "; stemma run --keep-inputs keeps copies the next time");
 	}
 	buf_release(&b);
 }
@@ -286,6 +331,8 @@ static json_t *compared_json(const struct compare *c)
 			js_text(f, "by", output_by_name(x->by));
 		if (x->handed)
 			js_bool(f, "handed", true);
+		if (x->dates)
+			js_bool(f, "only_dates", true);
 		js_put(f, "before", x->before ? js_string(str_of(x->before)) : json_null());
 		js_put(f, "after", x->after ? js_string(str_of(x->after)) : json_null());
 		js_add(items, f);
@@ -308,6 +355,10 @@ int rerun_job_json(const struct rerun_job *a)
 		js_bool(o, "confined", a->jailed);
 		js_str(o, "left_out", str_of(a->left_out));
 	}
+	json_t *outside = json_array();
+	for (size_t i = 0; i < a->plan.n_outside; i++)
+		js_add(outside, js_string(str_of(a->plan.outside[i])));
+	js_put(o, "outside", outside);
 	js_put(o, "directory", a->ran ? js_string(str_of(a->dir)) : json_null());
 	if (a->ran) {
 		json_t *opened = json_array();
@@ -317,6 +368,7 @@ int rerun_job_json(const struct rerun_job *a)
 		js_num(o, "stand_ins", a->standins.all);
 		js_bool(o, "left_behind", a->standins.more);
 		js_put(o, "opened", opened);
+		js_num(o, "engine_files", a->compared.engine);
 	}
 	js_put(o, "verdict", a->ran ? json_string(compare_verdict_name(a->compared.verdict)) : json_null());
 	js_put(o, "compared", compared_json(&a->compared));
