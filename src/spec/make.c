@@ -165,7 +165,8 @@ int make_spec(const struct make *m, struct err *err, enum make_use **ret_used)
 	int found = find_parts(m, program, code, err);
 	if (found < 0)
 		return found;
-	char **argv = calloc(n + 12, sizeof(*argv));
+	char missing[16];
+	char **argv = calloc(n + 16, sizeof(*argv));
 	enum make_use *used = calloc(n + 1, sizeof(*used));
 	int rc = -ENOMEM;
 	if (!argv || !used) {
@@ -179,6 +180,13 @@ int make_spec(const struct make *m, struct err *err, enum make_use **ret_used)
 		argv[k++] = (char *)"--insert";
 		argv[k++] = (char *)m->traced;
 		argv[k++] = code;
+	}
+	if (m->keep) {
+		snprintf(missing, sizeof(missing), "%u", m->missing);
+		argv[k++] = (char *)"--keep";
+		argv[k++] = (char *)m->keep;
+		argv[k++] = (char *)"--missing";
+		argv[k++] = missing;
 	}
 	if (m->operands)
 		argv[k++] = (char *)"--operands";
@@ -207,6 +215,34 @@ int make_spec(const struct make *m, struct err *err, enum make_use **ret_used)
 out:
 	free(argv);
 	free(used);
+	buf_release(&said);
+	return rc;
+}
+
+int make_slice(char *const *files, const char *out, struct err *err)
+{
+	struct make none = {.files = files};
+	char program[4200], code[4200];
+	struct buf said = {0};
+	size_t n = 0;
+	int rc = find_parts(&none, program, code, err);
+	if (rc < 0)
+		return rc;
+	while (files[n])
+		n++;
+	char **argv = calloc(n + 4, sizeof(*argv));
+	if (!argv)
+		return err_set(err, ENOMEM, "cannot make a slice");
+	argv[0] = program;
+	argv[1] = (char *)"--slice";
+	argv[2] = (char *)out;
+	memcpy(argv + 3, files, n * sizeof(*argv));
+	int status = make_run(argv, true, &said);
+	if (status < 0)
+		rc = err_set(err, -status, "cannot start '%s'", program);
+	else if (status != 0)
+		rc = report_reader_failure(status, buf_cstr(&said), err);
+	free(argv);
 	buf_release(&said);
 	return rc;
 }

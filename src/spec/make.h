@@ -21,6 +21,8 @@ struct make {
 	char *const *files; /* bitcode, objects, archives, in the order of a link; NULL-terminated */
 	const char *spec;   /* where the specification goes to */
 	const char *traced; /* where bitcode that traces goes to; NULL: that is not wanted */
+	const char *keep;   /* where the merged bitcode goes to; NULL: that is not wanted */
+	unsigned missing;   /* parts of the program that are not among the files and have no bitcode */
 	bool operands;      /* of decisions, too */
 	bool library;       /* what traces is to be a shared library */
 };
@@ -31,6 +33,9 @@ enum make_use { MAKE_NOTHING, MAKE_USED, MAKE_ARCHIVE };
 /* 0; *ret_used, one for each file, is the caller's to free. -ENOTSUP: make_works says why; -ENODATA: there is no
  * bitcode; -EBADMSG: it cannot be read, and who read it said why, or came to a bad end. */
 int make_spec(const struct make *m, struct err *err, enum make_use **ret_used);
+
+/* Which inputs can reach which outputs (doc/slices.md), of the files together: JSON goes to `out`. As make_spec. */
+int make_slice(char *const *files, const char *out, struct err *err);
 
 /* Where the library and its parts are. False: they are not there. */
 bool make_library(char *ret, size_t n);

@@ -2,7 +2,11 @@
  * of a second slower, and its reader of bitcode ends of what is damaged.
  *
  *   stemma-spec-llvm --version
- *   stemma-spec-llvm --spec OUT [--insert OUT.bc INLINE.bc [--operands] [--library]] FILE...
+ *   stemma-spec-llvm [--spec OUT] [--insert OUT.bc INLINE.bc [--operands] [--library]] [--keep OUT.bc [--missing N]]
+ * [--slice OUT] FILE...
+ *
+ * --keep writes the bitcode of all, merged, and notes that N parts more have none; --slice, which inputs can reach
+ * which outputs, as JSON (slice/slice.h).
  *
  * FILEs in the order of the link: bitcode; objects that have it in a section; archives, of which those members are
  * taken that define what is missing before them. What has no bitcode is passed over. For each FILE that was used a line
@@ -10,6 +14,7 @@
  * and status 1. */
 #include "base/io.h"
 #include "spec/llvm/program.h"
+#include "spec/llvm/slice/slice.h"
 #include "spec/llvm/versions.h"
 #include "spec/objects.h"
 
@@ -276,69 +281,114 @@ static void set_spec_id(LLVMModuleRef m, uint64_t id, bool library)
 	set_constant(m, "__stemma_trace_library", LLVMInt32TypeInContext(context), library);
 }
 
-/* 0; 1 with a sentence. */
-int main(int argc, char **argv)
+/* What is asked for; NULL: that is not. */
+struct wish {
+	const char *spec, *traced, *inlined, *keep, *slice;
+	bool operands, library;
+	unsigned missing; /* parts of the program that have no bitcode, as far as the caller knows */
+};
+
+/* The number of the first FILE. */
+static int take_options(int argc, char **argv, struct wish *w)
 {
-	const char *out = NULL, *out_bc = NULL, *inline_bc = NULL;
-	bool operands = false, library = false;
-	struct loader l = {.context = LLVMContextCreate(), .words = condition_texts_new()};
-	struct program p = {0};
-	struct spec s;
-	struct buf bytes = {0};
-	struct err err = {0};
 	int i = 1;
-	uint64_t id;
-	LLVMContextSetDiagnosticHandler(l.context, on_diagnostic, &l);
 	for (; i < argc && strncmp(argv[i], "--", 2) == 0; i++)
 		if (strcmp(argv[i], "--version") == 0) {
 			printf("LLVM %d.%d\n", LLVM_VERSION_MAJOR, LLVM_VERSION_MINOR);
 			fflush(stdout);
 			_exit(0); /* as at the end */
 		} else if (strcmp(argv[i], "--spec") == 0 && i + 1 < argc)
-			out = argv[++i];
+			w->spec = argv[++i];
 		else if (strcmp(argv[i], "--insert") == 0 && i + 2 < argc) {
-			out_bc = argv[++i];
-			inline_bc = argv[++i];
-		} else if (strcmp(argv[i], "--operands") == 0)
-			operands = true;
+			w->traced = argv[++i];
+			w->inlined = argv[++i];
+		} else if (strcmp(argv[i], "--keep") == 0 && i + 1 < argc)
+			w->keep = argv[++i];
+		else if (strcmp(argv[i], "--slice") == 0 && i + 1 < argc)
+			w->slice = argv[++i];
+		else if (strcmp(argv[i], "--missing") == 0 && i + 1 < argc)
+			w->missing = (unsigned)strtoul(argv[++i], NULL, 10);
+		else if (strcmp(argv[i], "--operands") == 0)
+			w->operands = true;
 		else if (strcmp(argv[i], "--library") == 0)
-			library = true;
+			w->library = true;
 		else
 			llvm_die("unknown option '%s'", argv[i]);
-	if (!out)
+	if (!w->spec && !w->slice)
 		llvm_die("nothing to do");
-	for (int first = i; i < argc; i++) {
+	return i;
+}
+
+/* Reads and merges the FILEs, and says what became of each. */
+static void load_files(struct loader *l, struct wish *w, char **files, int n)
+{
+	struct err err = {0};
+	for (int i = 0; i < n; i++) {
 		struct objects_bytes file;
-		if (objects_map(argv[i], &err, &file) < 0)
+		if (objects_map(files[i], &err, &file) < 0)
 			llvm_die("%s", err.text);
 		struct str b = str_n(file.p, file.n);
-		l.path = argv[i];
-		if (objects_is_archive(b) ? take_archive(&l, b, argv[i]) : load_object_bitcode(&l, b, argv[i]))
-			printf("%s %d\n", objects_is_archive(b) ? "archive" : "used", i - first);
+		l->path = files[i];
+		bool archive = objects_is_archive(b),
+		     used = archive ? take_archive(l, b, files[i]) : load_object_bitcode(l, b, files[i]);
+		if (used)
+			printf("%s %d\n", archive ? "archive" : "used", i);
+		w->missing += !used;
 		objects_unmap(&file);
 	}
 	fflush(stdout);
-	if (!l.all)
+	if (!l->all)
 		llvm_die("there is no bitcode");
-	program_read(&p, l.all);
-	program_reduce(&p);
+}
+
+/* The specification, and what is linked in the program's place. */
+static void make_specification(struct loader *l, const struct wish *w)
+{
+	struct program p = {0};
+	struct spec s;
+	struct buf bytes = {0};
+	struct err err = {0};
+	uint64_t id;
 	char producer[64];
+	program_read(&p, l->all);
+	program_reduce(&p);
 	snprintf(producer, sizeof(producer), "stemma %s, LLVM %d", STEMMA_VERSION, LLVM_VERSION_MAJOR);
-	program_spec(&p, producer, l.modules, l.words, &s);
+	program_spec(&p, producer, l->modules, l->words, &s);
 	if (spec_write(&s, &bytes, &id) < 0)
 		llvm_die("out of memory");
-	if (out_bc) {
+	if (w->traced) {
 		struct objects_bytes file;
-		if (objects_map(inline_bc, &err, &file) < 0)
+		if (objects_map(w->inlined, &err, &file) < 0)
 			llvm_die("%s", err.text);
 		struct versions *plain = versions_keep(&p);
-		program_insert(&p, parse_bitcode(&l, str_n(file.p, file.n), inline_bc), operands, library);
+		program_insert(&p, parse_bitcode(l, str_n(file.p, file.n), w->inlined), w->operands, w->library);
 		versions_add(&p, plain);
-		set_spec_id(l.all, id, library);
-		if (LLVMWriteBitcodeToFile(l.all, out_bc))
-			llvm_die("cannot write '%s'", out_bc);
+		set_spec_id(l->all, id, w->library);
+		if (LLVMWriteBitcodeToFile(l->all, w->traced))
+			llvm_die("cannot write '%s'", w->traced);
 	}
-	write_output_file(out, bytes.p, bytes.n);
+	write_output_file(w->spec, bytes.p, bytes.n);
+}
+
+/* 0; 1 with a sentence. */
+int main(int argc, char **argv)
+{
+	struct loader l = {.context = LLVMContextCreate(), .words = condition_texts_new()};
+	struct wish w = {0};
+	LLVMContextSetDiagnosticHandler(l.context, on_diagnostic, &l);
+	int first = take_options(argc, argv, &w);
+	load_files(&l, &w, argv + first, argc - first);
+	if (w.keep || w.slice)
+		slice_note_missing(l.all, w.missing);
+	if (w.keep && LLVMWriteBitcodeToFile(l.all, w.keep))
+		llvm_die("cannot write '%s'", w.keep);
+	if (w.spec)
+		make_specification(&l, &w);
+	else {
+		struct buf b = {0};
+		slice_module(l.all, &b);
+		write_output_file(w.slice, b.p, b.n);
+	}
 	/* All of it goes with the process: LLVM's own way of taking things down costs more than all above. */
 	fflush(stdout);
 	_exit(0);

@@ -1,0 +1,496 @@
+/* build.c - the nodes and flows of a program's instructions and variables. */
+#include "spec/llvm/slice/graph.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *build_name(LLVMValueRef v)
+{
+	size_t n;
+	const char *s = LLVMGetValueName2(v, &n);
+	return n && *s == '\1' ? s + 1 : s;
+}
+
+LLVMValueRef build_bare(LLVMValueRef v)
+{
+	for (int turns = 0; turns < 64; turns++) {
+		if (LLVMIsAGlobalAlias(v))
+			v = LLVMAliasGetAliasee(v);
+		else if (LLVMIsAConstantExpr(v) &&
+		         (LLVMGetConstOpcode(v) == LLVMBitCast || LLVMGetConstOpcode(v) == LLVMAddrSpaceCast))
+			v = LLVMGetOperand(v, 0);
+		else if (LLVMIsABitCastInst(v))
+			v = LLVMGetOperand(v, 0);
+		else
+			break;
+	}
+	return v;
+}
+
+/* Only indices that are zero. */
+static bool is_first_element(LLVMValueRef v)
+{
+	for (unsigned i = 1; i < (unsigned)LLVMGetNumOperands(v); i++) {
+		LLVMValueRef index = LLVMGetOperand(v, i);
+		if (!LLVMIsAConstantInt(index) || LLVMConstIntGetZExtValue(index) != 0)
+			return false;
+	}
+	return true;
+}
+
+const char *build_constant_text(LLVMValueRef v)
+{
+	size_t n;
+	v = v ? build_bare(v) : NULL;
+	if (v && LLVMIsAConstantExpr(v) && LLVMGetConstOpcode(v) == LLVMGetElementPtr && is_first_element(v))
+		v = build_bare(LLVMGetOperand(v, 0));
+	if (!v || !LLVMIsAGlobalVariable(v) || !LLVMIsGlobalConstant(v))
+		return NULL;
+	LLVMValueRef text = LLVMGetInitializer(v);
+	if (text && LLVMIsAConstantAggregateZero(text))
+		return "";
+	if (!text || !LLVMIsAConstantDataArray(text) || !LLVMIsConstantString(text))
+		return NULL;
+	const char *s = LLVMGetAsString(text, &n);
+	size_t length = strnlen(s, n);
+	return length == n ? NULL : llvm_need(strndup(s, length));
+}
+
+/* ---- constants ---- */
+
+/* A number may be a descriptor: 0, 1 and 2 are the standard ones, of others nothing is known. */
+static uint32_t number_node(struct slice *s, LLVMValueRef v)
+{
+	if (LLVMGetIntTypeWidth(LLVMTypeOf(v)) > 64)
+		return s->any_descriptor;
+	long long n = LLVMConstIntGetSExtValue(v);
+	return n < 0 ? 0 : n < 3 ? s->descriptor[n] : s->any_descriptor;
+}
+
+/* The node of a constant that is made of others. */
+static uint32_t constant_node(struct slice *s, LLVMValueRef v)
+{
+	if (LLVMIsAConstantInt(v))
+		return number_node(s, v);
+	if (LLVMIsAConstantAggregateZero(v))
+		return s->descriptor[0];
+	if (LLVMIsAConstantPointerNull(v) || LLVMIsUndef(v) || LLVMIsABlockAddress(v) || LLVMIsAConstantFP(v))
+		return 0;
+	if (LLVMIsAConstantDataSequential(v))
+		return s->any_descriptor;
+	uint32_t node = graph_node(s, HOLDS_ALL);
+	/* First, as a variable may hold its own address. */
+	if (!map_set(&s->node_of, (uintptr_t)v, node))
+		llvm_die("out of memory");
+	for (int i = 0; i < LLVMGetNumOperands(v); i++)
+		graph_copy(s, build_value(s, LLVMGetOperand(v, (unsigned)i)), node);
+	return node;
+}
+
+uint32_t build_value(struct slice *s, LLVMValueRef v)
+{
+	uint32_t n = map_get(&s->node_of, (uintptr_t)v);
+	if (n != VEC_NONE)
+		return n;
+	if (LLVMIsAInstruction(v) || LLVMIsAArgument(v))
+		n = graph_node(s, graph_type_holds(LLVMTypeOf(v)));
+	else if (LLVMIsAGlobalAlias(v))
+		n = build_value(s, LLVMAliasGetAliasee(v));
+	else if (LLVMIsAConstant(v))
+		n = constant_node(s, v);
+	else
+		n = 0;
+	if (!map_set(&s->node_of, (uintptr_t)v, n))
+		llvm_die("out of memory");
+	return n;
+}
+
+/* ---- variables ---- */
+
+/* A node that points to the object, for the value that is its address. */
+static uint32_t address_node(struct slice *s, LLVMValueRef v, uint32_t object)
+{
+	uint32_t node = graph_node(s, HOLDS_POINTERS);
+	graph_points(s, node, object);
+	if (!map_set(&s->node_of, (uintptr_t)v, node))
+		llvm_die("out of memory");
+	return node;
+}
+
+static void build_variables(struct slice *s)
+{
+	for (LLVMValueRef v = LLVMGetFirstGlobal(s->module); v; v = LLVMGetNextGlobal(v)) {
+		if (!LLVMGetInitializer(v)) {
+			uint32_t node = graph_node(s, HOLDS_POINTERS);
+			if (!map_set(&s->node_of, (uintptr_t)v, node))
+				llvm_die("out of memory");
+			if (!library_variable(s, v, node))
+				graph_reason(s, "a variable of a library without a summary:", build_name(v), v, VEC_NONE);
+			continue;
+		}
+		address_node(s, v, graph_object(s, OBJECT_MEMORY));
+	}
+	for (LLVMValueRef v = LLVMGetFirstGlobal(s->module); v; v = LLVMGetNextGlobal(v))
+		if (LLVMGetInitializer(v))
+			graph_store(s, build_value(s, LLVMGetInitializer(v)), build_value(s, v), true);
+	if (LLVMGetFirstGlobalIFunc(s->module))
+		graph_reason(s, "a function that is chosen when the program starts:",
+		             build_name(LLVMGetFirstGlobalIFunc(s->module)), NULL, VEC_NONE);
+}
+
+/* ---- instructions ---- */
+
+/* All operands go into the result. */
+static void from_operands(struct slice *s, LLVMValueRef i, uint32_t node, bool points)
+{
+	for (int k = 0; k < LLVMGetNumOperands(i); k++) {
+		uint32_t from = build_value(s, LLVMGetOperand(i, (unsigned)k));
+		if (points)
+			graph_copy(s, from, node);
+		else
+			graph_flow(s, from, node);
+	}
+}
+
+/* A return, an exception that goes on. */
+static void build_leaving(struct slice *s, LLVMValueRef i, uint32_t f)
+{
+	if (LLVMGetNumOperands(i) == 0)
+		return;
+	uint32_t from = build_value(s, LLVMGetOperand(i, 0));
+	graph_copy(s, from, LLVMIsAReturnInst(i) ? s->functions.v[f].result : s->exceptions);
+}
+
+static void build_memory(struct slice *s, LLVMValueRef i, uint32_t node)
+{
+	uint32_t first = build_value(s, LLVMGetOperand(i, 0));
+	switch (LLVMGetInstructionOpcode(i)) {
+	case LLVMAlloca:
+		graph_points(s, node, graph_object(s, OBJECT_MEMORY));
+		break;
+	case LLVMLoad:
+	case LLVMVAArg:
+		if (map_get(&s->apart, (uintptr_t)i) == VEC_NONE)
+			graph_load(s, first, node, true);
+		break;
+	case LLVMStore:
+		graph_store(s, first, build_value(s, LLVMGetOperand(i, 1)), true);
+		break;
+	case LLVMAtomicCmpXchg:
+		graph_load(s, first, node, true);
+		graph_store(s, build_value(s, LLVMGetOperand(i, 1)), first, true);
+		graph_store(s, build_value(s, LLVMGetOperand(i, 2)), first, true);
+		break;
+	default: /* atomicrmw */
+		graph_load(s, first, node, true);
+		graph_store(s, build_value(s, LLVMGetOperand(i, 1)), first, true);
+		graph_store(s, node, first, true);
+		break;
+	}
+}
+
+/* A number that was computed may be any descriptor; of pointers they may be those that went into it. */
+static void build_value_instruction(struct slice *s, LLVMValueRef i, uint32_t node)
+{
+	bool number = LLVMGetTypeKind(LLVMTypeOf(i)) == LLVMIntegerTypeKind;
+	bool passes = LLVMIsAPHINode(i) || LLVMIsASelectInst(i) || LLVMIsACastInst(i) || LLVMIsAExtractValueInst(i) ||
+	              LLVMIsAFreezeInst(i);
+	if (number && LLVMGetIntTypeWidth(LLVMTypeOf(i)) == 1)
+		from_operands(s, i, node, false);
+	else {
+		from_operands(s, i, node, true);
+		if (number && !passes)
+			graph_copy(s, s->any_descriptor, node);
+	}
+}
+
+static void build_instruction(struct slice *s, LLVMValueRef i, uint32_t f)
+{
+	switch (LLVMGetInstructionOpcode(i)) {
+	case LLVMCall:
+	case LLVMInvoke:
+	case LLVMCallBr:
+		build_call(s, i, f);
+		break;
+	case LLVMAlloca:
+	case LLVMLoad:
+	case LLVMStore:
+	case LLVMVAArg:
+	case LLVMAtomicCmpXchg:
+	case LLVMAtomicRMW:
+		build_memory(s, i, build_value(s, i));
+		break;
+	case LLVMRet:
+	case LLVMResume:
+		build_leaving(s, i, f);
+		break;
+	case LLVMLandingPad:
+		graph_copy(s, s->exceptions, build_value(s, i));
+		break;
+	case LLVMBr:
+	case LLVMSwitch:
+	case LLVMIndirectBr:
+	case LLVMUnreachable:
+	case LLVMFence:
+		break;
+	case LLVMCleanupRet:
+	case LLVMCatchRet:
+	case LLVMCatchPad:
+	case LLVMCleanupPad:
+	case LLVMCatchSwitch:
+		graph_reason(s, "an exception of a kind that is not examined", "", i, f);
+		break;
+	default:
+		build_value_instruction(s, i, build_value(s, i));
+		break;
+	}
+}
+
+/* ---- functions ---- */
+
+static bool is_taken(LLVMValueRef f)
+{
+	for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u)) {
+		LLVMValueRef by = LLVMGetUser(u);
+		bool calls = LLVMIsACallInst(by) || LLVMIsAInvokeInst(by);
+		if (!calls || LLVMGetCalledValue(by) != f)
+			return true;
+		for (unsigned i = 0; i < LLVMGetNumArgOperands(by); i++)
+			if (LLVMGetOperand(by, i) == f)
+				return true;
+	}
+	return false;
+}
+
+static void add_function(struct slice *s, LLVMValueRef v)
+{
+	struct slice_function f = {.value = v, .name = build_name(v), .stub = VEC_NONE};
+	f.defined = LLVMCountBasicBlocks(v) > 0;
+	f.taken = is_taken(v);
+	f.object = graph_object(s, OBJECT_FUNCTION);
+	s->objects.v[f.object].function = (uint32_t)s->functions.n;
+	address_node(s, v, f.object);
+	f.n_parameters = f.defined ? LLVMCountParams(v) : 8;
+	f.parameter = llvm_need(calloc(f.n_parameters + 1, sizeof(uint32_t)));
+	for (uint32_t i = 0; i < f.n_parameters; i++)
+		f.parameter[i] = f.defined ? build_value(s, LLVMGetParam(v, i)) : graph_node(s, HOLDS_ALL);
+	f.result = graph_node(s, HOLDS_ALL);
+	f.extra = graph_object(s, OBJECT_MEMORY);
+	f.control = graph_node(s, HOLDS_NOTHING);
+	f.ends = graph_node(s, HOLDS_NOTHING);
+	/* The arguments behind `...` lie in memory that has itself in sight. */
+	graph_points(s, s->objects.v[f.extra].content, f.extra);
+	*(struct slice_function *)llvm_need(vec_add(&s->functions)) = f;
+	if (!map_set(&s->function_of, (uintptr_t)v, (uint32_t)s->functions.n - 1))
+		llvm_die("out of memory");
+}
+
+/* A library function whose address is taken: called, it does what its row says. */
+static void add_stub(struct slice *s, uint32_t f)
+{
+	struct slice_function *fn = &s->functions.v[f];
+	if (fn->defined || !fn->taken || strncmp(fn->name, "llvm.", 5) == 0)
+		return;
+	struct call c = {.function = f,
+	                 .effects = fn->control,
+	                 .ends = fn->ends,
+	                 .result = fn->result,
+	                 .argument = fn->parameter,
+	                 .n_arguments = fn->n_parameters,
+	                 .n_fixed = fn->n_parameters};
+	*(struct call *)llvm_need(vec_add(&s->calls)) = c;
+	fn->stub = (uint32_t)s->calls.n - 1;
+	const char *name = fn->name;
+	if (!library_apply(s, fn->stub, name))
+		graph_reason(s, "a library function without a summary, called through a pointer:", name, NULL, f);
+	*(uint32_t *)llvm_need(vec_add(&s->functions.v[f].calls)) = s->functions.v[f].stub;
+}
+
+/* ---- the arguments of the program ---- */
+
+enum { ARGUMENTS_MOST = 64, NAMES_MOST = 256 };
+
+/* The values that are the array of the arguments; and those that are an element of it, by a constant number. */
+struct argv {
+	LLVMValueRef name[NAMES_MOST];
+	size_t n;
+	struct element {
+		LLVMValueRef load;
+		long long number;
+	} element[NAMES_MOST];
+	size_t n_elements;
+	bool escapes; /* what else is done with it is not known */
+};
+
+static void append_name(struct argv *a, LLVMValueRef v)
+{
+	if (a->n == NAMES_MOST)
+		a->escapes = true;
+	else
+		a->name[a->n++] = v;
+}
+
+/* It is kept in a variable to which nothing else is stored: what is loaded from there is it. */
+static void follow_variable(struct argv *a, LLVMValueRef store)
+{
+	LLVMValueRef var = LLVMGetOperand(store, 1);
+	for (LLVMUseRef u = LLVMIsAAllocaInst(var) ? LLVMGetFirstUse(var) : NULL; u; u = LLVMGetNextUse(u)) {
+		LLVMValueRef by = LLVMGetUser(u);
+		if (LLVMIsALoadInst(by))
+			append_name(a, by);
+		else if (by != store && !LLVMIsADbgInfoIntrinsic(by) && LLVMIsAInstruction(by))
+			a->escapes = true;
+	}
+	a->escapes |= !LLVMIsAAllocaInst(var);
+}
+
+/* What is done with the address of an element: it is to be loaded or compared, no more. */
+static void follow_element(struct argv *a, LLVMValueRef address)
+{
+	LLVMValueRef index = LLVMGetNumOperands(address) == 2 ? LLVMGetOperand(address, 1) : NULL;
+	long long n = index && LLVMIsAConstantInt(index) ? LLVMConstIntGetSExtValue(index) : -1;
+	for (LLVMUseRef u = LLVMGetFirstUse(address); u; u = LLVMGetNextUse(u)) {
+		LLVMValueRef by = LLVMGetUser(u);
+		if (!LLVMIsALoadInst(by))
+			a->escapes |= !LLVMIsAICmpInst(by);
+		else if (n >= 0 && n < ARGUMENTS_MOST && a->n_elements < NAMES_MOST)
+			a->element[a->n_elements++] = (struct element){by, n};
+	}
+}
+
+static void follow_argv(struct argv *a, LLVMValueRef v)
+{
+	append_name(a, v);
+	for (size_t i = 0; i < a->n && !a->escapes; i++)
+		for (LLVMUseRef u = LLVMGetFirstUse(a->name[i]); u; u = LLVMGetNextUse(u)) {
+			LLVMValueRef by = LLVMGetUser(u);
+			if (LLVMIsAStoreInst(by) && LLVMGetOperand(by, 0) == a->name[i])
+				follow_variable(a, by);
+			else if (LLVMIsAGetElementPtrInst(by) && LLVMGetOperand(by, 0) == a->name[i])
+				follow_element(a, by);
+			else if (LLVMIsAInstruction(by) && !LLVMIsALoadInst(by) && !LLVMIsAICmpInst(by) &&
+			         !LLVMIsADbgInfoIntrinsic(by))
+				a->escapes = true;
+		}
+}
+
+static uint32_t input_object(struct slice *s, const char *kind, const char *name)
+{
+	uint32_t o = graph_object(s, OBJECT_MEMORY);
+	graph_flow(s, graph_input(s, kind, name, NULL, VEC_NONE), s->objects.v[o].content);
+	return o;
+}
+
+/* Arguments that are read by a constant number are inputs of their own; list: the object of the array. */
+static void tell_apart(struct slice *s, const struct argv *a, uint32_t count, uint32_t list)
+{
+	uint32_t text[ARGUMENTS_MOST] = {0};
+	for (size_t i = 0; i < a->n_elements; i++) {
+		char name[16];
+		long long n = a->element[i].number;
+		uint32_t node = graph_node(s, HOLDS_POINTERS);
+		snprintf(name, sizeof(name), "%lld", n);
+		if (!text[n]) {
+			text[n] = input_object(s, "argument", llvm_need(strdup(name)));
+			graph_points(s, s->objects.v[list].content, text[n]);
+		}
+		graph_points(s, node, text[n]);
+		graph_flow(s, count, node);
+		if (!map_set(&s->node_of, (uintptr_t)a->element[i].load, node) ||
+		    !map_set(&s->apart, (uintptr_t)a->element[i].load, node))
+			llvm_die("out of memory");
+	}
+}
+
+static void build_arguments(struct slice *s, LLVMValueRef f)
+{
+	unsigned n = LLVMCountParams(f);
+	uint32_t list = graph_object(s, OBJECT_MEMORY), count = graph_input(s, "argument count", "", NULL, VEC_NONE);
+	graph_flow(s, count, s->objects.v[list].content);
+	if (n > 0)
+		graph_flow(s, count, build_value(s, LLVMGetParam(f, 0)));
+	if (n > 1) {
+		struct argv a = {.n = 0};
+		follow_argv(&a, LLVMGetParam(f, 1));
+		if (!a.escapes)
+			tell_apart(s, &a, count, list);
+		graph_points(s, s->objects.v[list].content, input_object(s, "arguments", ""));
+		graph_points(s, build_value(s, LLVMGetParam(f, 1)), list);
+	}
+	if (n > 2) {
+		uint32_t env = graph_object(s, OBJECT_MEMORY), all = input_object(s, "environment", "");
+		graph_points(s, build_value(s, LLVMGetParam(f, 2)), env);
+		graph_points(s, s->objects.v[env].content, all);
+		graph_flow(s, s->objects.v[all].content, s->objects.v[env].content);
+	}
+}
+
+/* ---- all of it ---- */
+
+static void build_standard(struct slice *s)
+{
+	static const char *const kinds[] = {"standard input", "standard output", "standard error"};
+	graph_node(s, HOLDS_NOTHING); /* 0 */
+	s->exceptions = graph_variable(s, "exceptions");
+	s->abnormal = graph_node(s, HOLDS_NOTHING);
+	s->at_any_time = graph_variable(s, "any_time");
+	s->unknown = graph_object(s, OBJECT_UNKNOWN);
+	graph_points(s, s->objects.v[s->unknown].content, s->unknown);
+	s->any_file = graph_stream(s, OBJECT_DESCRIPTOR, NULL);
+	s->any_descriptor = graph_node(s, HOLDS_ALL);
+	graph_points(s, s->any_descriptor, s->any_file);
+	graph_flow(s, graph_input(s, "unknown descriptor", "", NULL, VEC_NONE), s->objects.v[s->any_file].in);
+	for (int i = 0; i < 3; i++) {
+		uint32_t fd = graph_stream(s, OBJECT_DESCRIPTOR, NULL), file = graph_stream(s, OBJECT_STREAM, NULL);
+		s->standard[i] = file;
+		s->objects.v[fd].standard = s->objects.v[file].standard = true;
+		s->descriptor[i] = graph_node(s, HOLDS_ALL);
+		graph_points(s, s->descriptor[i], fd);
+		if (i == 0)
+			graph_flow(s, graph_input(s, kinds[0], "", NULL, VEC_NONE), s->objects.v[file].in);
+		/* One thing under two names. */
+		graph_flow(s, s->objects.v[file].in, s->objects.v[fd].in);
+		graph_flow(s, s->objects.v[fd].in, s->objects.v[file].in);
+		graph_flow(s, s->objects.v[file].position, s->objects.v[fd].position);
+		graph_flow(s, s->objects.v[fd].position, s->objects.v[file].position);
+	}
+}
+
+/* What is called before main and at the end without that the program says so. */
+static void build_lists(struct slice *s)
+{
+	static const char *const names[] = {"llvm.global_ctors", "llvm.global_dtors"};
+	for (size_t i = 0; i < 2; i++) {
+		LLVMValueRef v = LLVMGetNamedGlobal(s->module, names[i]);
+		if (!v)
+			continue;
+		struct call c = {.effects = i ? graph_variable(s, "exit") : graph_node(s, HOLDS_NOTHING),
+		                 .ends = graph_node(s, HOLDS_NOTHING),
+		                 .later = true,
+		                 .function = VEC_NONE};
+		*(struct call *)llvm_need(vec_add(&s->calls)) = c;
+		graph_take(s, build_value(s, LLVMGetInitializer(v)), (uint32_t)s->calls.n - 1, true);
+	}
+}
+
+void build_program(struct slice *s)
+{
+	build_standard(s);
+	for (LLVMValueRef v = LLVMGetFirstFunction(s->module); v; v = LLVMGetNextFunction(v))
+		add_function(s, v);
+	LLVMValueRef start = LLVMGetNamedFunction(s->module, "main");
+	if (start && LLVMCountBasicBlocks(start))
+		build_arguments(s, start);
+	else
+		graph_reason(s, "there is no main: who calls what is here is not known", "", NULL, VEC_NONE);
+	build_variables(s);
+	for (uint32_t i = 0; i < s->functions.n; i++)
+		add_stub(s, i);
+	for (uint32_t i = 0; i < s->functions.n; i++) {
+		LLVMValueRef f = s->functions.v[i].value;
+		for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+			for (LLVMValueRef k = LLVMGetFirstInstruction(b); k; k = LLVMGetNextInstruction(k))
+				build_instruction(s, k, i);
+	}
+	build_lists(s);
+}

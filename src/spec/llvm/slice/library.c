@@ -1,0 +1,585 @@
+/* library.c - what library functions do, by the rows of library.def.
+ *
+ * A row is words between spaces. DST<SRC,SRC: data flows; DST=SRC: pointers go along. Places:
+ *
+ *   r          the result                    0 1 2 ...   an argument
+ *   *0 *r      what it points to             **0         all that can be reached from it
+ *   V M D      all arguments: themselves, what they point to, all that is reached
+ *   v *v       the same of those behind `...`
+ *   i0 o0 p0   of the stream or descriptor that argument 0 is: what is read, what is written (an output), the position
+ *   $NAME      a state of the library        static:NAME   an object of the library
+ *   new        a new object                  stream:0 number:0   something opened, with the name that argument 0 is
+ *   !KIND !KIND:0   an input of that kind, with that name
+ *   @0 @1 @2   as in `o`, of standard input ...
+ *   w0         as o0, but no output: that it is created
+ *   streamof:0 numberof:0   another name of the stream or descriptor that argument 0 is
+ *   extra      the arguments behind the `...` of the function that calls
+ *   e x        whether the call comes back, and whether it is made
+ *
+ * Words without a flow: `ends` (it never comes back), `mayend`, `abnormal` (the program ends, and not by exit), `calls`
+ * (it calls what it is given), `later` (and not at once), `out` (an output of all its arguments), `apart` (errno
+ * stays), `maybe` (it uses a stream only where it is given one), `creates:1` (what it opens is written to unless
+ * argument 1, a mode or flags, says that it is only read), `maps` (memory may be a file). "%1:" before a flow: only
+ * where argument 1, a format, may have %n. */
+#include "spec/llvm/slice/graph.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static const struct row {
+	const char *name, *what;
+} rows[] = {
+#define ROW(name, what) {name, what},
+#include "spec/llvm/slice/library.def"
+};
+
+struct apply {
+	struct slice *s;
+	uint32_t call;
+	const char *name;
+	uint32_t output; /* in s->outputs, VEC_NONE */
+	bool keeps_errno;
+	bool maybe; /* it writes or reads where it is given a stream */
+};
+
+static struct call *the_call(const struct apply *a)
+{
+	return &a->s->calls.v[a->call];
+}
+
+/* Node of argument i; 0: the call has fewer. */
+static uint32_t argument(const struct apply *a, unsigned i)
+{
+	const struct call *c = the_call(a);
+	return i < c->n_arguments ? c->argument[i] : 0;
+}
+
+static LLVMValueRef argument_value(const struct apply *a, unsigned i)
+{
+	const struct call *c = the_call(a);
+	return c->inst && i < c->n_arguments ? LLVMGetOperand(c->inst, i) : NULL;
+}
+
+/* The constant name that the argument behind a colon is; NULL: there is no colon, or it is not known. */
+static const char *named(const struct apply *a, const char *word, size_t n)
+{
+	const char *colon = memchr(word, ':', n);
+	if (!colon || !isdigit((unsigned char)colon[1]))
+		return NULL;
+	const char *text = build_constant_text(argument_value(a, (unsigned)(colon[1] - '0')));
+	/* Names of what is open already, and names of two parts that may be written in several ways. */
+	if (text && (strncmp(text, "/dev/", 5) == 0 || strncmp(text, "/proc/", 6) == 0))
+		return NULL;
+	return text;
+}
+
+/* ---- places that are read ---- */
+
+enum depth { ITSELF, POINTED, REACHED };
+
+/* A node with that of all arguments from `first` on. */
+static uint32_t all_arguments(const struct apply *a, uint32_t first, enum depth depth)
+{
+	uint32_t ret = graph_node(a->s, HOLDS_ALL), n = the_call(a)->n_arguments;
+	for (uint32_t i = first; i < n; i++) {
+		uint32_t from = argument(a, i);
+		if (depth == ITSELF)
+			graph_copy(a->s, from, ret);
+		else if (depth == POINTED)
+			graph_load(a->s, from, ret, true);
+		else if (from)
+			graph_copy(a->s, graph_deep(a->s, from), ret);
+	}
+	return ret;
+}
+
+/* The node of the value in "r", "3", "v", "V". */
+static uint32_t simple_value(const struct apply *a, char c)
+{
+	if (c == 'r')
+		return the_call(a)->result;
+	if (isdigit((unsigned char)c))
+		return argument(a, (unsigned)(c - '0'));
+	return all_arguments(a, c == 'v' ? the_call(a)->n_fixed : 0, c == 'D' ? REACHED : ITSELF);
+}
+
+static uint32_t loaded(const struct apply *a, uint32_t pointer)
+{
+	uint32_t ret = graph_node(a->s, HOLDS_ALL);
+	graph_load(a->s, pointer, ret, true);
+	return ret;
+}
+
+/* "stream:0", "number:0": something opened. */
+static uint32_t opened(const struct apply *a, const char *word, size_t n)
+{
+	struct slice *s = a->s;
+	const char *file = named(a, word, n);
+	uint32_t o = graph_stream(s, *word == 's' ? OBJECT_STREAM : OBJECT_DESCRIPTOR, file);
+	uint32_t ret = graph_node(s, HOLDS_ALL);
+	graph_points(s, ret, o);
+	graph_flow(s, graph_input(s, "file", file, the_call(a)->inst, the_call(a)->function), s->objects.v[o].in);
+	graph_flow(s, s->objects.v[o].in, ret); /* whether it is there */
+	return ret;
+}
+
+/* "streamof:0", "numberof:0". */
+static uint32_t renamed(const struct apply *a, const char *word)
+{
+	struct slice *s = a->s;
+	uint32_t o = graph_stream(s, *word == 's' ? OBJECT_STREAM : OBJECT_DESCRIPTOR, NULL);
+	uint32_t ret = graph_node(s, HOLDS_ALL), handle = argument(a, (unsigned)(strchr(word, ':')[1] - '0'));
+	graph_points(s, ret, o);
+	graph_stream_use(s, handle, s->objects.v[o].in, STREAM_READ);
+	graph_stream_use(s, handle, s->objects.v[o].in, STREAM_PUT_BACK);
+	graph_stream_use(s, handle, s->objects.v[o].out, STREAM_WRITE);
+	graph_stream_use(s, handle, s->objects.v[o].position, STREAM_SEEK);
+	graph_stream_use(s, handle, s->objects.v[o].position, STREAM_POSITION);
+	return ret;
+}
+
+static uint32_t object_node(const struct apply *a, uint32_t object)
+{
+	uint32_t ret = graph_node(a->s, HOLDS_ALL);
+	graph_points(a->s, ret, object);
+	return ret;
+}
+
+static uint32_t input_node(const struct apply *a, const char *word, size_t n)
+{
+	const char *colon = memchr(word, ':', n);
+	char *kind = llvm_need(strndup(word + 1, (colon ? (size_t)(colon - word) : n) - 1));
+	for (char *p = kind; *p; p++)
+		*p = *p == '_' ? ' ' : *p;
+	return graph_input(a->s, kind, named(a, word, n), the_call(a)->inst, the_call(a)->function);
+}
+
+static char *word_copy(const char *word, size_t n)
+{
+	return llvm_need(strndup(word, n));
+}
+
+static uint32_t stream_node(const struct apply *a, const char *word)
+{
+	uint32_t ret = graph_node(a->s, HOLDS_NOTHING);
+	uint32_t handle = *word == '@' ? object_node(a, a->s->standard[word[1] - '0']) : simple_value(a, word[1]);
+	enum stream_way way = *word == 'p' ? STREAM_POSITION : *word == 'w' ? STREAM_WRITTEN : STREAM_READ;
+	graph_stream_use(a->s, handle, ret, way)->maybe = a->maybe;
+	return ret;
+}
+
+/* The node of a place that is read. */
+static uint32_t read_place(const struct apply *a, const char *word, size_t n)
+{
+	if (n > 9 && (strncmp(word, "streamof:", 9) == 0 || strncmp(word, "numberof:", 9) == 0))
+		return renamed(a, word);
+	if (n == 5 && strncmp(word, "extra", 5) == 0)
+		return object_node(a, a->s->functions.v[the_call(a)->function].extra);
+	if (n >= 6 && (strncmp(word, "stream", 6) == 0 || strncmp(word, "number", 6) == 0))
+		return opened(a, word, n);
+	if (n > 7 && strncmp(word, "static:", 7) == 0)
+		return object_node(a, graph_static(a->s, word_copy(word + 7, n - 7)));
+	if (n == 3 && strncmp(word, "new", 3) == 0)
+		return object_node(a, graph_object(a->s, OBJECT_MEMORY));
+	switch (*word) {
+	case '*':
+		if (word[1] == '*')
+			return graph_deep(a->s, simple_value(a, word[2]));
+		if (word[1] == 'v')
+			return all_arguments(a, the_call(a)->n_fixed, POINTED);
+		return loaded(a, simple_value(a, word[1]));
+	case 'M':
+		return all_arguments(a, 0, POINTED);
+	case 'D':
+		return all_arguments(a, 0, REACHED);
+	case '$':
+		return graph_variable(a->s, word_copy(word + 1, n - 1));
+	case '!':
+		return input_node(a, word, n);
+	case 'i':
+	case 'p':
+	case 'w':
+	case '@':
+		return stream_node(a, word);
+	default:
+		return simple_value(a, *word);
+	}
+}
+
+/* ---- places that are written ---- */
+
+static uint32_t output_node(struct apply *a, bool buffered)
+{
+	struct slice *s = a->s;
+	if (a->output == VEC_NONE) {
+		const struct call c = *the_call(a);
+		struct output o = {.name = a->name, .at = graph_place(c.inst), .call = a->call, .buffered = buffered};
+		o.node = graph_node(s, HOLDS_NOTHING);
+		*(struct output *)llvm_need(vec_add(&s->outputs)) = o;
+		a->output = (uint32_t)s->outputs.n - 1;
+		graph_flow(s, c.effects, o.node);
+	}
+	return s->outputs.v[a->output].node;
+}
+
+/* A stream is written to: an output. */
+static void write_stream(struct apply *a, uint32_t from, const char *word)
+{
+	struct slice *s = a->s;
+	uint32_t to = output_node(a, true);
+	uint32_t handle = *word == '@' ? object_node(a, s->standard[word[1] - '0']) : simple_value(a, word[1]);
+	graph_flow(s, from, to);
+	graph_stream_use(s, handle, to, STREAM_POSITION)->maybe = a->maybe;
+	graph_stream_use(s, handle, to, STREAM_WRITE)->maybe = a->maybe;
+	graph_flow(s, handle, to);
+	s->outputs.v[a->output].handle = handle;
+	s->outputs.v[a->output].maybe = a->maybe;
+}
+
+static void store_place(const struct apply *a, uint32_t from, const char *word, bool points)
+{
+	uint32_t effects = the_call(a)->effects, pointer;
+	if (word[1] == '*')
+		pointer = graph_deep(a->s, simple_value(a, word[2]));
+	else if (word[1] == 'v')
+		pointer = all_arguments(a, the_call(a)->n_fixed, ITSELF);
+	else
+		pointer = simple_value(a, word[1]);
+	graph_store(a->s, from, pointer, points);
+	graph_store(a->s, effects, pointer, false);
+	if (!points)
+		graph_store(a->s, a->s->any_descriptor, pointer, true);
+}
+
+static void write_state(const struct apply *a, uint32_t from, uint32_t to, bool points)
+{
+	if (points)
+		graph_copy(a->s, from, to);
+	else
+		graph_flow(a->s, from, to);
+	graph_flow(a->s, the_call(a)->effects, to);
+}
+
+static void write_place(struct apply *a, uint32_t from, const char *word, size_t n, bool points)
+{
+	struct slice *s = a->s;
+	switch (*word) {
+	case 'r':
+		if (points)
+			graph_copy(s, from, the_call(a)->result);
+		else {
+			graph_flow(s, from, the_call(a)->result);
+			graph_copy(s, s->any_descriptor, the_call(a)->result);
+		}
+		break;
+	case '*':
+		store_place(a, from, word, points);
+		break;
+	case '$':
+		write_state(a, from, graph_variable(s, word_copy(word + 1, n - 1)), points);
+		break;
+	case 'i':
+	case 'w':
+	case 'p': {
+		uint32_t handle = simple_value(a, word[1]), through = graph_node(s, HOLDS_NOTHING);
+		graph_flow(s, from, through);
+		graph_flow(s, the_call(a)->effects, through);
+		graph_flow(s, handle, through);
+		enum stream_way way = *word == 'p' ? STREAM_SEEK : *word == 'w' ? STREAM_WRITE : STREAM_PUT_BACK;
+		graph_stream_use(s, handle, through, way)->maybe = a->maybe;
+		break;
+	}
+	case 'e':
+	case 'x':
+		graph_flow(s, from, *word == 'e' ? the_call(a)->ends : the_call(a)->effects);
+		break;
+	case 'o':
+	case '@':
+		write_stream(a, from, word);
+		break;
+	default:
+		llvm_die("library.def: '%s' of %s cannot be written", word, a->name);
+	}
+}
+
+/* ---- rows ---- */
+
+/* Has the format a %n, or is it not known? */
+static bool may_write_count(const char *format)
+{
+	for (const char *p = format; p && (p = strchr(p, '%'));) {
+		p += 1 + strspn(p + 1, "0123456789.*$-+ #'hlqjzt");
+		if (*p == 'n')
+			return true;
+		p += *p != '\0';
+	}
+	return !format;
+}
+
+/* "DST<SRC,SRC". */
+static void apply_flow(struct apply *a, const char *word, size_t n)
+{
+	if (*word == '%') {
+		if (!may_write_count(build_constant_text(argument_value(a, (unsigned)(word[1] - '0')))))
+			return;
+		word += 3;
+		n -= 3;
+	}
+	size_t k = strcspn(word, "<=");
+	bool points = word[k] == '=';
+	for (size_t at = k + 1; at < n;) {
+		size_t m = strcspn(word + at, ", ");
+		write_place(a, read_place(a, word + at, m), word, k, points);
+		at += m + 1;
+	}
+}
+
+static void apply_ending(struct apply *a, bool abnormal)
+{
+	struct slice *s = a->s;
+	struct call *c = the_call(a);
+	c->may_end = true;
+	for (uint32_t i = 0; i < c->n_arguments; i++)
+		graph_flow(s, c->argument[i], c->ends);
+	if (abnormal)
+		graph_flow(s, c->effects, s->abnormal);
+}
+
+/* "calls": anything that it is given and that is a function. */
+static void apply_calls(struct apply *a)
+{
+	uint32_t deep = all_arguments(a, 0, REACHED);
+	graph_points(a->s, deep, graph_object(a->s, OBJECT_MEMORY)); /* of the library's own */
+	the_call(a)->deep = deep;
+	graph_take(a->s, deep, a->call, true);
+}
+
+/* Is argument i a constant that says that what is opened is only read? */
+static bool only_reads(const struct apply *a, unsigned i)
+{
+	enum { ACCESS = 3, CREATES = 01100 };
+	LLVMValueRef v = argument_value(a, i);
+	const char *mode = build_constant_text(v);
+	if (mode)
+		return *mode == 'r' && !strchr(mode, '+');
+	if (!v || !LLVMIsAConstantInt(v))
+		return false;
+	long long flags = LLVMConstIntGetSExtValue(v);
+	return (flags & (ACCESS | CREATES)) == 0;
+}
+
+/* Memory that is a file: what is stored in it is written, unless it is private. */
+static void apply_maps(struct apply *a)
+{
+	LLVMValueRef flags = argument_value(a, 3);
+	if (!flags || !LLVMIsAConstantInt(flags) || (LLVMConstIntGetSExtValue(flags) & 3) != 2)
+		write_place(a, read_place(a, "*r", 2), "o4", 2, false);
+}
+
+static void apply_word(struct apply *a, const char *word, size_t n)
+{
+	static const char *const words[] = {"ends", "mayend", "abnormal", "calls", "later",
+	                                    "out",  "apart",  "maybe",    "maps"};
+	if (n == 9 && strncmp(word, "creates:", 8) == 0) {
+		if (!only_reads(a, (unsigned)(word[8] - '0')))
+			write_place(a, all_arguments(a, 0, POINTED), "wr", 2, false);
+		return;
+	}
+	size_t k = 0, count = sizeof(words) / sizeof(words[0]);
+	while (k < count && (strlen(words[k]) != n || memcmp(words[k], word, n) != 0))
+		k++;
+	switch (k) {
+	case 0:
+		the_call(a)->always_ends = true;
+		apply_ending(a, false);
+		break;
+	case 1:
+	case 2:
+		apply_ending(a, k == 2);
+		break;
+	case 3:
+		apply_calls(a);
+		break;
+	case 4:
+		the_call(a)->later = true;
+		break;
+	case 5:
+		graph_flow(a->s, all_arguments(a, 0, REACHED), output_node(a, false));
+		break;
+	case 6:
+		a->keeps_errno = true;
+		break;
+	case 7:
+		a->maybe = true;
+		break;
+	case 8:
+		apply_maps(a);
+		break;
+	default:
+		apply_flow(a, word, n);
+		break;
+	}
+}
+
+static const struct row *row_named(const char *name)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (strcmp(rows[i].name, name) == 0)
+			return &rows[i];
+	return NULL;
+}
+
+/* Of a function of LLVM's own: by the beginning of its name, as its types follow. */
+static const struct row *intrinsic_row(const char *name)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t n = strlen(rows[i].name);
+		if (strncmp(rows[i].name, "llvm.", 5) == 0 && strncmp(rows[i].name, name, n) == 0 &&
+		    (!name[n] || name[n] == '.'))
+			return &rows[i];
+	}
+	return NULL;
+}
+
+/* Under the name, and under those that glibc's headers put in its place. */
+static const struct row *find_row(const char *name)
+{
+	size_t n = strlen(name);
+	static const char *const before[] = {"__isoc99_", "__isoc23_"}, *const behind[] = {"64", "_unlocked"};
+	if (strncmp(name, "llvm.", 5) == 0)
+		return intrinsic_row(name);
+	const struct row *r = row_named(name);
+	for (size_t i = 0; !r && i < 2; i++)
+		if (strncmp(name, before[i], strlen(before[i])) == 0)
+			r = find_row(name + strlen(before[i]));
+	for (size_t i = 0; !r && i < 2; i++) {
+		size_t k = strlen(behind[i]);
+		if (n > k && strcmp(name + n - k, behind[i]) == 0) {
+			char *shorter = word_copy(name, n - k);
+			r = row_named(shorter);
+			free(shorter);
+		}
+	}
+	return r;
+}
+
+/* What each function of the library may leave in errno. */
+static void apply_errno(struct apply *a)
+{
+	uint32_t error = graph_variable(a->s, "errno");
+	const struct call *c = the_call(a);
+	for (uint32_t i = 0; i < c->n_arguments; i++)
+		graph_flow(a->s, c->argument[i], error);
+	graph_flow(a->s, c->effects, error);
+	graph_flow(a->s, c->result, error);
+}
+
+/* What a function of the C++ library may do at most, where there is no row of its own: it reads and writes all that it
+ * is given, calls it, throws, and uses the streams that it finds there. */
+static const struct row *cxx_row(const char *name)
+{
+	static const char *const begins[] = {"_ZNSt",  "_ZNKSt", "_ZSt",   "_ZNSo", "_ZNSi", "_ZNSd",
+	                                     "_ZNKSo", "_ZNKSi", "_ZStls", "_ZNSs", "_ZNKSs"};
+	static const char *const files[] = {"basic_ofstream", "basic_ifstream", "basic_fstream", "basic_filebuf"};
+	static const struct row any = {
+	    "", "maybe r=D **V=D r<iD **V<iD iD<D oD<D,iD mayend calls $exceptions=static:exception"};
+	static const struct row opens = {"", "maybe *0=stream:1 *0<1,*1 r=0 mayend"};
+	bool found = false;
+	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
+		found |= strncmp(name, begins[i], strlen(begins[i])) == 0;
+	for (size_t i = 0; found && i < sizeof(files) / sizeof(files[0]); i++)
+		if (strstr(name, files[i]) && (strstr(name, "C1E") || strstr(name, "C2E") || strstr(name, "4openE")))
+			return &opens;
+	return found ? &any : NULL;
+}
+
+bool library_apply(struct slice *s, uint32_t call, const char *name)
+{
+	const struct row *r = find_row(name);
+	if (!r)
+		r = cxx_row(name);
+	if (!r)
+		return false;
+	struct apply a = {.s = s, .call = call, .name = *r->name ? r->name : name, .output = VEC_NONE};
+	for (const char *p = r->what; *p; p += strspn(p, " ")) {
+		size_t n = strcspn(p, " ");
+		apply_word(&a, p, n);
+		p += n;
+	}
+	if (!a.keeps_errno)
+		apply_errno(&a);
+	return true;
+}
+
+/* ---- variables of libraries ---- */
+
+/* What comes in by a variable of the library. */
+static void state_input(struct slice *s, const char *state, uint32_t node)
+{
+	bool environment = strcmp(state, "environ") == 0;
+	if (!environment && strcmp(state, "program") != 0)
+		return;
+	uint32_t text = graph_object(s, OBJECT_MEMORY), list = graph_object(s, OBJECT_MEMORY);
+	uint32_t from = environment ? graph_input(s, "environment", "", NULL, VEC_NONE)
+	                            : graph_input(s, "argument", "0", NULL, VEC_NONE);
+	graph_flow(s, from, node);
+	graph_flow(s, from, s->objects.v[text].content);
+	graph_flow(s, from, s->objects.v[list].content);
+	graph_points(s, s->objects.v[list].content, text);
+	graph_points(s, node, text);
+	graph_points(s, node, list);
+}
+
+/* The standard stream that a variable of the C++ library is; -1: none. */
+static int cxx_stream(const char *name)
+{
+	static const char *const names[] = {"_ZSt3cin", "_ZSt4cout", "_ZSt4cerr", "_ZSt4clog"};
+	for (int i = 0; i < 4; i++)
+		if (strcmp(name, names[i]) == 0)
+			return i < 2 ? i : 2;
+	return -1;
+}
+
+bool library_variable(struct slice *s, LLVMValueRef v, uint32_t node)
+{
+	static const char *const standard[] = {"stdin", "stdout", "stderr"};
+	static const struct {
+		const char *name, *state;
+	} states[] = {{"optarg", "getopt"},
+	              {"optind", "getopt"},
+	              {"optopt", "getopt"},
+	              {"opterr", "getopt"},
+	              {"environ", "environ"},
+	              {"__environ", "environ"},
+	              {"timezone", "tz"},
+	              {"daylight", "tz"},
+	              {"tzname", "tz"},
+	              {"program_invocation_name", "program"},
+	              {"program_invocation_short_name", "program"},
+	              {"__progname", "program"},
+	              {"signgam", "signgam"}};
+	const char *name = build_name(v);
+	uint32_t o = graph_object(s, OBJECT_MEMORY);
+	graph_points(s, node, o);
+	if (cxx_stream(name) >= 0) {
+		graph_points(s, node, s->standard[cxx_stream(name)]);
+		return true;
+	}
+	for (size_t i = 0; i < 3; i++)
+		if (strcmp(name, standard[i]) == 0) {
+			graph_points(s, s->objects.v[o].content, s->standard[i]);
+			return true;
+		}
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+		if (strcmp(name, states[i].name) == 0) {
+			/* What the program puts there, the library sees. */
+			graph_copy(s, graph_variable(s, states[i].state), s->objects.v[o].content);
+			graph_copy(s, s->objects.v[o].content, graph_variable(s, states[i].state));
+			state_input(s, states[i].state, graph_variable(s, states[i].state));
+			return true;
+		}
+	/* Classes of the C++ library: what is in them may be called. */
+	graph_points(s, s->objects.v[o].content, s->unknown);
+	return strncmp(name, "_ZTV", 4) == 0 || strncmp(name, "_ZTI", 4) == 0 || strncmp(name, "_ZTT", 4) == 0 ||
+	       strcmp(name, "__dso_handle") == 0;
+}
