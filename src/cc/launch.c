@@ -467,7 +467,7 @@ int launch_run(const struct launch *l, struct err *err, int *ret_status)
 	bool parsed = (l->home || l->spec) && !launch_nested() && args_parse(l->argv, &a) == 0;
 	bool records = parsed && l->home;
 	if (parsed && a.makes && l->spec)
-		withspec_begin(&a, l->spec, l->spec_err, &with);
+		withspec_begin(&a, l->spec, l->slice, l->spec_err, &with);
 	if ((!records && !with) || !a.makes) {
 		execvpe(path, argv, environ);
 		rc = report_cannot_run(err, l->argv[0], errno);

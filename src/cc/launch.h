@@ -16,6 +16,7 @@ struct launch {
 	const char *cache; /* folder on local disk, NULL none */
 	enum withspec_mode spec;
 	struct err *spec_err; /* why there is no specification, where one was wanted; NULL: nobody asks */
+	bool slice;           /* the bitcode of what is linked is kept for slices */
 	bool note;            /* an ELF note is put into what is linked */
 	char *const *argv;    /* the compiler's name or path, its arguments; NULL-terminated */
 };

@@ -2,6 +2,7 @@
 
 #include "base/io.h"
 #include "cc/compiler.h"
+#include "cc/withspec_keep.h"
 #include "spec/make.h"
 #include "spec/objects.h"
 #include "spec/spec.h"
@@ -22,8 +23,9 @@ struct withspec {
 	char **argv;    /* NULL: as it is */
 	char *owned[8]; /* strings of argv that are ours */
 	char **wraps;   /* of argv: the option with MPI's functions, NULL none */
-	bool has_spec;
-	char spec[96];
+	bool has_spec, slice;
+	unsigned missing; /* sources that have no bitcode */
+	char spec[96], bitcode[96];
 	char **read; /* by clang, for the link: owned, NULL-terminated; NULL none */
 	size_t n_read;
 };
@@ -492,8 +494,10 @@ static int file_to_link(struct withspec *w, size_t i, char **ret, struct err *er
 		*ret = strdup(a->v[i]);
 		return 1;
 	}
-	if (!is_c_source(a->v[i]))
+	if (!is_c_source(a->v[i])) {
+		w->missing++;
 		return 0;
+	}
 	snprintf(path, sizeof(path), "%s/%zu.bc", w->dir, i);
 	snprintf(deps, sizeof(deps), "%s/%zu.d", w->dir, i);
 	int rc = to_bitcode(a, a->v[i], path, deps, err);
@@ -503,6 +507,15 @@ static int file_to_link(struct withspec *w, size_t i, char **ret, struct err *er
 		return rc;
 	*ret = strdup(path);
 	return 1;
+}
+
+/* Options by which the linker puts another function in the place of one. */
+static bool changes_symbols(const struct args *a)
+{
+	for (size_t i = a->compiler + 1; i < a->n; i++)
+		if (strstr(a->v[i], "--wrap") || strstr(a->v[i], "--defsym") || a->v[i][0] == '@')
+			return true;
+	return false;
 }
 
 static int prepare_link(struct withspec *w, struct err *err)
@@ -524,12 +537,15 @@ static int prepare_link(struct withspec *w, struct err *err)
 		goto out;
 	}
 	snprintf(w->spec, sizeof(w->spec), "%s/spec", w->dir);
+	snprintf(w->bitcode, sizeof(w->bitcode), "%s/whole.bc", w->dir);
 	snprintf(traced_bc, sizeof(traced_bc), "%s/traced.bc", w->dir);
 	snprintf(traced, sizeof(traced), "%s/traced.o", w->dir);
 	snprintf(path, sizeof(path), "%s/spec.s", w->dir);
 	struct make m = {.files = files,
 	                 .spec = w->spec,
 	                 .traced = trace ? traced_bc : NULL,
+	                 .keep = w->slice ? w->bitcode : NULL,
+	                 .missing = w->missing + changes_symbols(a),
 	                 .operands = w->mode == WITHSPEC_OPERANDS,
 	                 .library = makes_library(a)};
 	rc = make_spec(&m, err, &used);
@@ -553,56 +569,9 @@ out:
 	return rc;
 }
 
-/* A copy beside the record, by the build-id, which only the linked file has. */
-static int keep_copy(struct withspec *w, const char *home, struct err *err)
-{
-	unsigned char id[SPEC_BUILD_ID_MAX];
-	struct objects_bytes file;
-	struct spec *s = NULL;
-	struct buf bytes = {0}, path = {0};
-	uint64_t hash;
-	int rc = objects_map(w->a->output ? w->a->output : "a.out", err, &file);
-	if (rc < 0)
-		return rc;
-	int n = objects_build_id(str_n(file.p, file.n), id);
-	objects_unmap(&file);
-	if (n <= 0)
-		return 0; /* the linker was told to make none */
-	rc = spec_load(w->spec, err, &s);
-	if (rc < 0)
-		return rc;
-	memcpy(s->build_id, id, (size_t)n);
-	s->n_build_id = (uint32_t)n;
-	buf_printf(&path, "%s/spec", home);
-	rc = spec_write(s, &bytes, &hash);
-	if (rc == 0)
-		rc = io_mkdirs(buf_cstr(&path), 0700);
-	buf_char(&path, '/');
-	buf_hex(&path, id, (size_t)n);
-	buf_str(&path, str_of(".spec"));
-	struct buf part = {0};
-	buf_printf(&part, "%s.%d", buf_cstr(&path), (int)getpid());
-	int fd = rc < 0 ? -1 : open(buf_cstr(&part), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (rc == 0)
-		rc = fd < 0 ? -errno : io_write(fd, bytes.p, bytes.n, NULL);
-	if (fd >= 0 && close(fd) < 0 && rc == 0)
-		rc = -errno;
-	if (rc == 0 && rename(buf_cstr(&part), buf_cstr(&path)) < 0)
-		rc = -errno;
-	if (rc < 0) {
-		unlink(buf_cstr(&part));
-		err_set(err, -rc, "cannot keep the specification in '%s'", buf_cstr(&path));
-	}
-	buf_release(&part);
-	buf_release(&path);
-	buf_release(&bytes);
-	spec_free(s);
-	return rc;
-}
-
 /* ---- the command ---- */
 
-int withspec_begin(const struct args *a, enum withspec_mode mode, struct err *err, struct withspec **ret)
+int withspec_begin(const struct args *a, enum withspec_mode mode, bool slice, struct err *err, struct withspec **ret)
 {
 	const char *why;
 	if (!make_works(&why)) {
@@ -614,6 +583,7 @@ int withspec_begin(const struct args *a, enum withspec_mode mode, struct err *er
 		return err_set(err, ENOMEM, "no specification");
 	w->a = a;
 	w->mode = mode;
+	w->slice = slice;
 	const char *tmp = getenv("TMPDIR");
 	if (!tmp || strlen(tmp) > 30 || strpbrk(tmp, "\"\\\n"))
 		tmp = "/tmp";
@@ -674,7 +644,7 @@ int withspec_end(struct withspec *w, int status, const char *home, struct err *e
 		}
 	}
 	if (w->a->links && w->has_spec && home)
-		rc = keep_copy(w, home, err);
+		rc = withspec_keep(w->a->output ? w->a->output : "a.out", w->spec, w->slice ? w->bitcode : NULL, home, err);
 	return rc;
 }
 

@@ -11,13 +11,15 @@
 #include "base/err.h"
 #include "cc/args.h"
 
+#include <stdbool.h>
+
 enum withspec_mode { WITHSPEC_NONE, WITHSPEC_SPEC, WITHSPEC_TRACE, WITHSPEC_OPERANDS };
 
 struct withspec;
 
-/* Before the command runs: args as they are, which must outlive it. -errno with a sentence: there will be nothing; the
- * command is to be run as it is. */
-int withspec_begin(const struct args *a, enum withspec_mode mode, struct err *err, struct withspec **ret);
+/* Before the command runs: args as they are, which must outlive it. slice: the bitcode of what is linked is kept, too.
+ * -errno with a sentence: there will be nothing; the command is to be run as it is. */
+int withspec_begin(const struct args *a, enum withspec_mode mode, bool slice, struct err *err, struct withspec **ret);
 /* The command to be run: NULL as it is given. With extra: further arguments, in room of at least 8 more. */
 char *const *withspec_argv(const struct withspec *w);
 /* Where that failed: takes something away that may be why, and is not wanted most (messages, of an MPI that has not all

@@ -54,7 +54,7 @@ const char *cc_link_name(const char *program)
 
 static bool is_flag(const char *s)
 {
-	static const char *const flags[] = {"--help", "--help-all", "--note", "--spec", "--trace", "--operands"};
+	static const char *const flags[] = {"--help", "--help-all", "--note", "--spec", "--slice", "--trace", "--operands"};
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
 		if (strcmp(s, flags[i]) == 0)
 			return true;
@@ -101,8 +101,12 @@ static int run_compiler(struct cmd *c, const struct opts_cc *o, const char *comp
 	if (store_places(cmd_home(c), NULL, &home, NULL) == 0 && store_places(cmd_home(c), NULL, NULL, &index) == 0)
 		*strrchr(index, '/') = '\0';
 	struct err no_spec = {0};
-	struct launch l = {.home = home, .cache = index, .note = o->note, .argv = argv, .spec_err = &no_spec};
-	l.spec = o->operands ? WITHSPEC_OPERANDS : o->trace ? WITHSPEC_TRACE : o->spec ? WITHSPEC_SPEC : WITHSPEC_NONE;
+	struct launch l = {
+	    .home = home, .cache = index, .note = o->note, .slice = o->slice, .argv = argv, .spec_err = &no_spec};
+	l.spec = o->operands           ? WITHSPEC_OPERANDS
+	         : o->trace            ? WITHSPEC_TRACE
+	         : o->spec || o->slice ? WITHSPEC_SPEC
+	                               : WITHSPEC_NONE;
 	int rc = launch_run(&l, &err, &status);
 	if (*no_spec.text)
 		report_err(&no_spec, 0);
