@@ -129,11 +129,13 @@ static int print_slice_text(const json_t *slice, const struct opts_slice *o)
 		}
 		buf_release(&b);
 	}
-	if (!any) {
-		report(o->output.n ? "no such output" : "the program has no output that is examined");
+	if (!any && o->output.n) {
+		report("no such output");
 		return STATUS_NOTHING;
 	}
-	if (!json_array_size(forbids))
+	if (!any)
+		puts("the program has no output that can be reached");
+	else if (!json_array_size(forbids))
 		puts("cannot: proved, for runs that do not crash and whose loops end (stemma-slice(1))");
 	return STATUS_OK;
 }
