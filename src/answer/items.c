@@ -45,7 +45,8 @@ static int compare_items(const void *a, const void *b)
 /* Versions of a run while they are gathered: each once, with the strongest of its edges. */
 struct gathered {
 	struct items *l;
-	struct idmap at; /* version -> place */
+	struct idmap at;             /* version -> place */
+	const struct idmap *without; /* versions that are left out; may be NULL */
 };
 
 /* Adds f to e, an edge between the same two: sums the counts, and keeps only the mode and the bytes that hold for both.
@@ -66,6 +67,8 @@ static int gather(struct gathered *g, const struct edges *e)
 {
 	for (size_t i = 0; i < e->n; i++) {
 		bool is_new;
+		if (g->without && idmap_find(g->without, e->v[i].to))
+			continue;
 		uint32_t *at = idmap_add(&g->at, e->v[i].to, (uint32_t)g->l->n, &is_new);
 		if (!at || (is_new && !vec_has_room(g->l->v, g->l->n, g->l->cap)))
 			return -ENOMEM;
@@ -77,18 +80,23 @@ static int gather(struct gathered *g, const struct edges *e)
 	return 0;
 }
 
+/* Most of a run are gathered in their order. */
 static void sort_gathered(struct items *l)
 {
-	if (l->n)
+	size_t i = 1;
+	while (i < l->n && l->v[i - 1].version < l->v[i].version)
+		i++;
+	if (i < l->n)
 		qsort(l->v, l->n, sizeof(*l->v), compare_items);
 }
 
-/* What the run used and did not make, and what it made. Each version once, sorted. used and made are empty before. 0,
- * -errno; they are the caller's in any case. */
+/* What the run used and did not make, and what it made. Each version once, sorted. used and made are empty before. Of
+ * what it made little is used before that is known, and nothing of the rest is gathered. 0, -errno; they are the
+ * caller's in any case. */
 int items_of_run(struct store *s, const store_id *execs, size_t n, struct items *used, struct items *made)
 {
 	struct edges e = {0};
-	struct gathered of_use = {.l = used}, of_making = {.l = made};
+	struct gathered of_making = {.l = made}, of_use = {.l = used, .without = &of_making.at};
 	int r = 0;
 	for (size_t i = 0; i < n && r >= 0; i++) {
 		r = store_outputs(s, execs[i], &e);

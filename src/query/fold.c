@@ -1,6 +1,7 @@
 #include "query/fold.h"
 
 #include <ctype.h>
+#include <errno.h>
 
 #define ABOVE 64 /* forks and execs that are followed upwards */
 
@@ -62,8 +63,8 @@ static bool has_commands(const struct strlist *argv)
 	return false;
 }
 
-/* The class of the name that the program was called by: one program of many names goes by that. */
-static enum fold_class class_by_call(const struct exec_brief *x, enum fold_class otherwise)
+/* The class of the name that the program was called by: one program of many names goes by that. m may be NULL. */
+static enum fold_class class_by_call(struct fold_memo *m, const struct exec_brief *x, enum fold_class otherwise)
 {
 	struct str name;
 	size_t pos = 0;
@@ -72,7 +73,17 @@ static enum fold_class class_by_call(const struct exec_brief *x, enum fold_class
 	name = str_base_name(name);
 	if (*name.p == '-') /* a login shell */
 		name = str_n(name.p + 1, name.n - 1);
-	return find_fold_class(name);
+	if (m && m->called.n && str_eq(buf_view(&m->called), name))
+		return m->called_class;
+	enum fold_class c = find_fold_class(name);
+	if (m) {
+		m->called_class = c;
+		buf_reset(&m->called);
+		buf_str(&m->called, name);
+		if (m->called.failed)
+			buf_reset(&m->called);
+	}
+	return c;
 }
 
 /* Is it a script that only chooses an interpreter, and becomes it? */
@@ -98,31 +109,54 @@ static bool is_given_shim(const struct strlist *argv)
 	return strlist_next(argv, &pos, &arg) && strlist_next(argv, &pos, &arg) && is_shim(arg);
 }
 
-/* What the execution's program is in folding, by its script or its own name. 0 or -errno. */
-static int load_fold_class(struct store *s, const struct exec_brief *x, enum fold_class *ret)
+/* What the name of a file says of who runs it. */
+struct program {
+	enum fold_class class;
+	bool shim;
+};
+
+/* m may be NULL. *ret is {FOLD_program} where the record does not have the file. 0 or -errno. */
+static int load_program(struct store *s, struct fold_memo *m, store_id file, struct program *ret)
 {
-	struct str name = {0};
+	enum { SHIM = 16 }; /* a bit above all classes */
 	struct file_info f;
-	bool script = x->script != 0;
-	int r = script ? store_file(s, x->script, &f) : 0;
-	enum fold_class named = r > 0 ? find_fold_class(str_base_name(f.path)) : FOLD_program;
-	if (named == FOLD_driver || named == FOLD_launcher) {
-		*ret = named; /* as mpicc often is, and parallel */
+	bool is_new;
+	uint32_t *known = m && file ? idmap_find(&m->programs, file) : NULL;
+	if (known) {
+		*ret = (struct program){(enum fold_class)(*known & (SHIM - 1)), *known & SHIM};
+		return 0;
+	}
+	*ret = (struct program){FOLD_program, false};
+	int r = file ? store_file(s, file, &f) : 0;
+	if (r > 0)
+		*ret = (struct program){find_fold_class(str_base_name(f.path)), is_shim(f.path)};
+	if (r > 0 && m && !idmap_add(&m->programs, file, ret->class | (ret->shim ? SHIM : 0), &is_new))
+		return -ENOMEM;
+	return r < 0 ? r : 0;
+}
+
+/* What the execution's program is in folding, by its script or its own name. m may be NULL. 1 or -errno. */
+static int load_fold_class(struct store *s, struct fold_memo *m, const struct exec_brief *x, enum fold_class *ret)
+{
+	struct program script, exe;
+	int r = load_program(s, m, x->script, &script);
+	if (r < 0)
+		return r;
+	if (script.class == FOLD_driver || script.class == FOLD_launcher) {
+		*ret = script.class; /* as mpicc often is, and parallel */
 		return 1;
 	}
-	if (r > 0 && is_shim(f.path)) {
+	if (script.shim) {
 		*ret = FOLD_wrapper;
 		return 1;
 	}
-	r = r >= 0 && x->exe ? store_file(s, x->exe, &f) : r;
+	r = load_program(s, m, x->exe ? x->exe : x->script, &exe);
 	if (r < 0)
 		return r;
-	if (r > 0)
-		name = str_base_name(f.path);
-	enum fold_class c = find_fold_class(name);
-	if (c == FOLD_program && !script)
-		c = class_by_call(x, c);
-	if (c == FOLD_shell && !script)
+	enum fold_class c = exe.class;
+	if (c == FOLD_program && !x->script)
+		c = class_by_call(m, x, c);
+	if (c == FOLD_shell && !x->script)
 		c = has_commands(&x->argv) ? FOLD_command : is_given_shim(&x->argv) ? FOLD_wrapper : c;
 	*ret = c;
 	return 1;
@@ -140,7 +174,7 @@ int fold_class(struct store *s, store_id exec, enum fold_class *ret)
 			break;
 		exec = x.parent;
 	}
-	return load_fold_class(s, &x, ret);
+	return load_fold_class(s, NULL, &x, ret);
 }
 
 int fold_representative(struct store *s, store_id exec, store_id *ret)
@@ -153,7 +187,7 @@ int fold_representative(struct store *s, store_id exec, store_id *ret)
 		int r = store_exec_brief(s, at, &x);
 		store_id parent = r > 0 ? x.parent : 0;
 		if (r > 0 && x.n)
-			r = load_fold_class(s, &x, &c);
+			r = load_fold_class(s, NULL, &x, &c);
 		if (r < 0 || (r == 0 && at == exec))
 			return r;
 		if (c == FOLD_driver || (c == FOLD_program && fork && x.n))
@@ -176,12 +210,12 @@ static bool may_be_private(const struct file_info *f)
 	return f->kind == TERM_kind_pipe || (f->kind == TERM_kind_regular && !f->named);
 }
 
-/* The script that an execution, which is no fork, is the shim of: 1, 0, -errno. */
-static int runs_shim(struct store *s, const struct exec_brief *x)
+/* Is the execution, which is no fork, that of a shim's script? m may be NULL. 1, 0, -errno. */
+static int runs_shim(struct store *s, struct fold_memo *m, const struct exec_brief *x)
 {
-	struct file_info f;
-	int r = x->n && x->script ? store_file(s, x->script, &f) : 0;
-	return r > 0 ? is_shim(f.path) : r < 0 ? r : x->n && is_given_shim(&x->argv);
+	struct program script;
+	int r = load_program(s, m, x->n ? x->script : 0, &script);
+	return r < 0 ? r : script.shim || (x->n && is_given_shim(&x->argv));
 }
 
 int fold_helps_shim(struct store *s, store_id exec)
@@ -195,7 +229,7 @@ int fold_helps_shim(struct store *s, store_id exec)
 	for (int i = 0; i < ABOVE && at && r > 0; i++) {
 		r = store_exec_brief(s, at, &x);
 		store_id parent = r > 0 ? x.parent : 0;
-		int shim = r > 0 ? runs_shim(s, &x) : r;
+		int shim = r > 0 ? runs_shim(s, NULL, &x) : r;
 		if (shim > 0 && (r = store_exec(s, at, &above)) > 0)
 			return above.pid != pid || above.started != started; /* else it is what the shim became */
 		if (r <= 0 || shim < 0 || x.n)
@@ -203,6 +237,127 @@ int fold_helps_shim(struct store *s, store_id exec)
 		at = parent;
 	}
 	return r < 0 ? r : 0;
+}
+
+/* ---- each of many ---- */
+
+/* One step of a walk upwards. */
+struct step {
+	store_id exec;
+	enum fold_class class;
+	bool fork, shim;
+};
+
+/* 1: *ret is the execution, *ret_parent what is above it; 0: there is none; -errno. */
+static int load_step(struct store *s, struct fold_memo *m, store_id exec, struct step *ret, store_id *ret_parent)
+{
+	struct exec_brief x;
+	int r = store_exec_brief(s, exec, &x);
+	if (r <= 0)
+		return r;
+	*ret = (struct step){.exec = exec, .class = FOLD_program, .fork = !x.n};
+	*ret_parent = x.parent;
+	if (ret->fork)
+		return 1;
+	r = load_fold_class(s, m, &x, &ret->class);
+	int shim = r > 0 ? runs_shim(s, m, &x) : r;
+	ret->shim = shim > 0;
+	return shim < 0 ? shim : 1;
+}
+
+/* Steps from the lowest to the highest, and what was known of what is above them: adds them up, and remembers it of those
+ * that can be above many. 1 or -ENOMEM. */
+static int add_up_steps(struct fold_memo *m, const struct step *v, size_t n, struct fold_above *above)
+{
+	bool is_new;
+	while (n--) {
+		above->steps++;
+		if (!above->driver && v[n].class == FOLD_driver)
+			above->driver = v[n].exec;
+		if (v[n].fork)
+			continue;
+		above->shim = v[n].shim ? v[n].exec : 0;
+		struct fold_above *p = vec_add(&m->above);
+		if (!p || !idmap_add(&m->places, v[n].exec, (uint32_t)m->above.n - 1, &is_new))
+			return -ENOMEM;
+		*p = *above;
+	}
+	return 1;
+}
+
+/* What is above, from `at` on. 1; 0: it is more than ABOVE executions; -errno. */
+static int find_above(struct store *s, struct fold_memo *m, store_id at, struct fold_above *ret)
+{
+	struct step v[ABOVE];
+	size_t n = 0;
+	*ret = (struct fold_above){0};
+	while (at && n < ABOVE) {
+		const uint32_t *known = idmap_find(&m->places, at);
+		if (known) {
+			*ret = m->above.v[*known];
+			at = 0;
+			break;
+		}
+		int r = load_step(s, m, at, &v[n], &at);
+		if (r < 0)
+			return r;
+		if (r == 0 || (v[n].class != FOLD_program && v[n].class != FOLD_driver)) {
+			n += r > 0;
+			at = 0;
+			break;
+		}
+		n++;
+	}
+	if (at)
+		return 0;
+	int r = add_up_steps(m, v, n, ret);
+	return r < 0 ? r : ret->steps < ABOVE;
+}
+
+/* As fold_stands_alone, step by step. 1, 0, -errno. */
+static int stands_alone_plainly(struct store *s, store_id exec)
+{
+	enum fold_class class;
+	store_id rep;
+	int r = fold_representative(s, exec, &rep);
+	if (r > 0 && rep != exec)
+		return 0;
+	if (r > 0)
+		r = fold_class(s, exec, &class);
+	if (r <= 0 || fold_is_starter(class))
+		return r < 0 ? r : 0;
+	r = fold_helps_shim(s, exec);
+	return r < 0 ? r : !r;
+}
+
+int fold_stands_alone(struct store *s, struct fold_memo *m, store_id exec)
+{
+	struct fold_above above;
+	struct exec_brief x;
+	enum fold_class class;
+	int r = store_exec_brief(s, exec, &x);
+	if (r <= 0)
+		return r;
+	store_id parent = x.parent;
+	if (!x.n)
+		return stands_alone_plainly(s, exec);
+	r = load_fold_class(s, m, &x, &class);
+	if (r < 0 || fold_is_starter(class))
+		return r < 0 ? r : 0;
+	r = find_above(s, m, parent, &above);
+	if (r < 0)
+		return r;
+	if (r == 0 || above.shim)
+		return stands_alone_plainly(s, exec);
+	return !(above.driver && (class == FOLD_program || class == FOLD_driver));
+}
+
+void fold_memo_release(struct fold_memo *m)
+{
+	idmap_release(&m->programs);
+	idmap_release(&m->places);
+	vec_release(&m->above);
+	buf_release(&m->called);
 }
 
 int fold_private(struct store *s, store_id version, store_id rep)

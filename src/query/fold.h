@@ -5,6 +5,9 @@
 #ifndef STEMMA_QUERY_FOLD_H
 #define STEMMA_QUERY_FOLD_H
 
+#include "base/buf.h"
+#include "base/vec.h"
+#include "query/idmap.h"
 #include "store/store.h"
 
 enum fold_class {
@@ -28,6 +31,23 @@ int fold_representative(struct store *s, store_id exec, store_id *ret);
 /* Did a shim (pyenv's, rbenv's, ...) start the execution to find out which interpreter it is to become? 1, 0, -errno.
  */
 int fold_helps_shim(struct store *s, store_id exec);
+/* What was found out of programs and executions, for who asks of each execution of a run, in one view: zero it. */
+struct fold_memo {
+	struct idmap programs, places; /* file -> what its name says; execution -> place in above */
+	VEC(struct fold_above {
+		store_id driver; /* the highest one to which a program below counts; 0 none */
+		store_id shim;   /* the next program above is one; 0: it is none */
+		uint32_t steps;  /* executions up to the last that was looked at */
+	})
+	above;
+	struct buf called; /* the name that was looked up last, and what it is */
+	enum fold_class called_class;
+};
+void fold_memo_release(struct fold_memo *m);
+/* Does it count to itself, is no starter, and was not started by a shim to find out about interpreters? What show has a
+ * line for. Each is looked at once, but for chains of more than 64 forks and execs. 1, 0 (or there is no such
+ * execution), -errno. */
+int fold_stands_alone(struct store *s, struct fold_memo *m, store_id exec);
 /* Is a version of no interest but to those that count to `rep`: a pipe, or a file that has no name any more, made and
  * used by none but them? 1, 0, -errno. */
 int fold_private(struct store *s, store_id version, store_id rep);

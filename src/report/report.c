@@ -143,6 +143,7 @@ static void report_release(struct report *r)
 	idmap_release(&r->stage_at);
 	idmap_release(&r->run_at);
 	idmap_release(&r->gaps_at);
+	fold_memo_release(&r->folds);
 	stages_free(r->stages);
 	free(r->nodes);
 	free(r->order);

@@ -5,6 +5,7 @@
 
 #include "answer/js.h"
 #include "answer/shape.h"
+#include "query/fold.h"
 #include "query/stages/stages.h"
 #include "report/report.h"
 #include "report/report_table.h"
@@ -49,6 +50,7 @@ struct report {
 	struct report_edge *edges;
 	size_t n_edges, cap_edges;
 
+	struct fold_memo folds;
 	struct stages *stages;
 	struct idmap stage_at, run_at, gaps_at; /* number, id, bits -> place in the page's list */
 	struct report_how *hows;

@@ -238,7 +238,7 @@ static int fill_folding(struct report *r, store_id id, bool fork)
 	if (as != VEC_NONE)
 		report_table_set(&r->t[REPORT_EXECUTION], REPORT_execution_as, r->nodes[as].number);
 	if (rc >= 0)
-		rc = show_exec_is_listed(r->a->store, id);
+		rc = fold_stands_alone(r->a->store, &r->folds, id);
 	report_table_set(&r->t[REPORT_EXECUTION], REPORT_execution_minor, rc == 0 || fork);
 	return rc < 0 ? rc : 0;
 }

@@ -599,7 +599,10 @@ int store_run_execs(struct store *s, store_id run, store_id **ret, size_t *ret_n
 	}
 	free(processes.v);
 	store_id *ids = rc >= 0 ? malloc((v.n + 1) * sizeof(*ids)) : NULL;
-	if (v.n)
+	size_t sorted = 1; /* a run that was recorded alone is in its order */
+	while (sorted < v.n && started_cmp(&v.v[sorted - 1], &v.v[sorted]) < 0)
+		sorted++;
+	if (sorted < v.n)
 		qsort(v.v, v.n, sizeof(*v.v), started_cmp);
 	for (size_t i = 0; ids && i < v.n; i++)
 		ids[i] = v.v[i].id;

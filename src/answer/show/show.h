@@ -48,8 +48,6 @@ struct show_run {
 /* 1, 0: there is no such run, or -errno. */
 int show_run_load(const struct answer_source *a, store_id run, bool all, struct show_run *ret);
 void show_run_release(struct show_run *r);
-/* Is an execution worth a line: not one that counts to another, nor one that only starts another? 1, 0 or -errno. */
-int show_exec_is_listed(struct store *s, store_id exec);
 
 struct show_exec {
 	store_id id;

@@ -1,7 +1,5 @@
 #include "answer/show/show.h"
 
-#include "query/fold.h"
-
 #include <errno.h>
 #include <stdlib.h>
 
@@ -69,21 +67,6 @@ void show_run_release(struct show_run *r)
 	items_and_sorts_release(&r->used);
 	items_and_sorts_release(&r->made);
 	*r = (struct show_run){0};
-}
-
-int show_exec_is_listed(struct store *s, store_id exec)
-{
-	enum fold_class class;
-	store_id rep;
-	int r = fold_representative(s, exec, &rep);
-	if (r > 0 && rep != exec)
-		return 0;
-	if (r > 0)
-		r = fold_class(s, exec, &class);
-	if (r <= 0 || fold_is_starter(class))
-		return r < 0 ? r : 0;
-	r = fold_helps_shim(s, exec);
-	return r < 0 ? r : !r;
 }
 
 /* ---- an execution ---- */

@@ -1,9 +1,11 @@
 /* print_run.c - a run. */
 #include "answer/elsewhere.h"
+#include "base/hash.h"
 #include "cmd/show/show_view.h"
+#include "query/fold.h"
 
+#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 /* How it ended, or whether it still runs. What cannot be told is said to be unknown. */
 static void fmt_run_ending(struct cmd *c, const struct run_info *run, struct buf *b)
@@ -69,73 +71,89 @@ static int print_exec_line(struct cmd *c, store_id exec)
 	return r;
 }
 
-/* The executions, and in gaps what of them could not be seen; without --all not those that did nothing of their own. 0
- * or more, -errno. */
-static int print_run_execs(struct cmd *c, const struct opts_show *o, const struct show_run *p, struct gaps *gaps)
+#define ELSEWHERE_LINES 5
+
+/* What the pass over the executions comes to. */
+struct run_pass {
+	struct gaps gaps;
+	struct fold_memo folds;
+	uint64_t lines, counted; /* that are listed; that are folded into others */
+	struct idmap left;       /* hashes of the lines of commands that left the run, each once */
+	struct buf left_text;    /* of the first of them, printed after the list */
+};
+
+/* A command of another host, a batch system, a container: its line, where that is a new one. 0 or more, -errno. */
+static int note_elsewhere(struct run_pass *p, const struct strlist *argv)
 {
-	uint64_t bits = p->run.gaps, lines = 0, counted = 0;
-	int r = 0;
-	printf("%-12s %zu\n", "executions", p->n);
-	for (size_t i = 0; i < p->n && r >= 0; i++) {
-		struct exec_brief brief;
-		r = store_exec_brief(c->store, p->execs[i], &brief);
-		if (r <= 0)
-			continue;
-		gaps_add(gaps, p->execs[i], brief.gaps);
-		bits &= ~brief.gaps;
-		if (!brief.n && !o->all)
-			continue;
-		r = o->all ? 1 : show_exec_is_listed(c->store, p->execs[i]);
-		counted += r == 0;
-		if (r <= 0)
-			continue;
-		if (lines++ < SHOW_LINES || o->all)
-			r = print_exec_line(c, p->execs[i]);
-	}
-	if (lines > SHOW_LINES && !o->all)
-		printf("  and %llu more (--all)\n", (unsigned long long)(lines - SHOW_LINES));
-	if (counted)
-		printf("  + %llu folded into others (--all)\n", (unsigned long long)counted);
-	gaps_add(gaps, 0, bits);
+	struct buf line = {0};
+	const char *name = "";
+	bool is_new = false;
+	int r = elsewhere_line(argv, &name, &line);
+	if (r > 0 && !idmap_add(&p->left, hash_str(buf_view(&line)) | 1, 0, &is_new))
+		r = -ENOMEM;
+	if (r > 0 && is_new && p->left.n <= ELSEWHERE_LINES)
+		buf_printf(&p->left_text, "%-12s what %s started elsewhere is not recorded; to record it: %s\n",
+		           p->left.n == 1 ? "elsewhere" : "", name, buf_cstr(&line));
+	buf_release(&line);
 	return r;
 }
 
-#define ELSEWHERE_LINES 5
-
-/* What left the run: a line for each command of another host, a batch system, a container. 0, -errno. */
-static int print_elsewhere(struct cmd *c, const struct show_run *p)
+/* One execution: its line, if it has one, and what is told after the list. 0 or more, -errno. */
+static int pass_exec(struct cmd *c, const struct opts_show *o, struct run_pass *p, store_id exec, uint64_t *bits)
 {
-	struct buf all = {0}, line = {0};
-	size_t lines = 0;
+	struct exec_brief brief;
+	int r = store_exec_brief(c->store, exec, &brief);
+	if (r <= 0)
+		return r;
+	gaps_add(&p->gaps, exec, brief.gaps);
+	*bits &= ~brief.gaps;
+	if (!brief.n && !o->all)
+		return 0;
+	if (brief.n)
+		r = note_elsewhere(p, &brief.argv);
+	if (r >= 0)
+		r = o->all ? 1 : fold_stands_alone(c->store, &p->folds, exec);
+	p->counted += r == 0;
+	if (r > 0 && (p->lines++ < SHOW_LINES || o->all))
+		r = print_exec_line(c, exec);
+	return r;
+}
+
+/* The executions, and in the pass what of them could not be seen; without --all not those that did nothing of their
+ * own. 0 or more, -errno. */
+static int print_run_execs(struct cmd *c, const struct opts_show *o, const struct show_run *x, struct run_pass *p)
+{
+	uint64_t bits = x->run.gaps;
 	int r = 0;
-	for (size_t i = 0; i < p->n && r >= 0; i++) {
-		struct exec_brief brief;
-		const char *name = "";
-		r = store_exec_brief(c->store, p->execs[i], &brief);
-		if (r <= 0 || !brief.n)
-			continue;
-		buf_reset(&line);
-		r = elsewhere_line(&brief.argv, &name, &line);
-		if (r <= 0)
-			continue;
-		buf_char(&line, '\n');
-		if (all.n && memmem(all.p, all.n, line.p, line.n))
-			continue;
-		buf_str(&all, buf_view(&line));
-		if (lines++ < ELSEWHERE_LINES)
-			printf("%-12s what %s started elsewhere is not recorded; to record it: %s", lines == 1 ? "elsewhere" : "",
-			       name, buf_cstr(&line));
-	}
-	if (lines > ELSEWHERE_LINES)
-		printf("%-12s and %zu more\n", "", lines - ELSEWHERE_LINES);
-	buf_release(&all);
-	buf_release(&line);
-	return r < 0 ? r : 0;
+	printf("%-12s %zu\n", "executions", x->n);
+	for (size_t i = 0; i < x->n && r >= 0; i++)
+		r = pass_exec(c, o, p, x->execs[i], &bits);
+	if (p->lines > SHOW_LINES && !o->all)
+		printf("  and %llu more (--all)\n", (unsigned long long)(p->lines - SHOW_LINES));
+	if (p->counted)
+		printf("  + %llu folded into others (--all)\n", (unsigned long long)p->counted);
+	gaps_add(&p->gaps, 0, bits);
+	return r;
+}
+
+/* What left the run: a line for each command. */
+static void print_elsewhere(struct run_pass *p)
+{
+	fputs(buf_cstr(&p->left_text), stdout);
+	if (p->left.n > ELSEWHERE_LINES)
+		printf("%-12s and %zu more\n", "", p->left.n - ELSEWHERE_LINES);
+}
+
+static void run_pass_release(struct run_pass *p)
+{
+	fold_memo_release(&p->folds);
+	idmap_release(&p->left);
+	buf_release(&p->left_text);
 }
 
 int show_print_run(struct cmd *c, const struct opts_show *o, store_id run)
 {
-	struct gaps gaps = {0};
+	struct run_pass pass = {0};
 	struct show_run x;
 	int r = show_run_load(cmd_source(c), run, o->all, &x);
 	if (r <= 0)
@@ -145,15 +163,16 @@ int show_print_run(struct cmd *c, const struct opts_show *o, store_id run)
 	if (r >= 0)
 		r = show_print_app_log(c, run, o->all);
 	if (r >= 0)
-		r = print_run_execs(c, o, &x, &gaps);
+		r = print_run_execs(c, o, &x, &pass);
 	if (r >= 0)
-		r = print_elsewhere(c, &x);
+		print_elsewhere(&pass);
 	if (r >= 0)
 		r = show_print_items(c, o, "used", &x.used, true, true);
 	if (r >= 0)
 		r = show_print_items(c, o, "made", &x.made, false, true);
 	if (r >= 0)
-		r = gaps_print(c->store, &gaps);
+		r = gaps_print(c->store, &pass.gaps);
+	run_pass_release(&pass);
 	show_run_release(&x);
 	return r;
 }

@@ -63,9 +63,8 @@ int notes_print(struct store *s, enum notes_of of, store_id id)
 /* bits: 1 << TERM_gap_*; for each the first execution is kept. */
 void gaps_add(struct gaps *g, store_id exec, uint64_t bits)
 {
-	for (unsigned i = 0; i < 64; i++) {
-		if (!(bits >> i & 1))
-			continue;
+	for (; bits; bits &= bits - 1) {
+		int i = __builtin_ctzll(bits);
 		if (!g->reason[i].executions++)
 			g->reason[i].first = exec;
 	}
