@@ -318,6 +318,7 @@ static int answer_stat(struct stemma_record *r, const struct record_question *q,
 {
 	struct target t;
 	struct stat_sums w = {.source = &r->source, .all = q->flags & STEMMA_ALL, .objects = q->flags & STEMMA_OBJECTS};
+	w.most = q->count;
 	json_t *o = NULL;
 	int rc = find_target(r, q->a, &t, err);
 	if (rc)

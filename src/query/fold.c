@@ -265,8 +265,8 @@ static int load_step(struct store *s, struct fold_memo *m, store_id exec, struct
 	return shim < 0 ? shim : 1;
 }
 
-/* Steps from the lowest to the highest, and what was known of what is above them: adds them up, and remembers it of those
- * that can be above many. 1 or -ENOMEM. */
+/* Steps from the lowest to the highest, and what was known of what is above them: adds them up, and remembers it of
+ * those that can be above many. 1 or -ENOMEM. */
 static int add_up_steps(struct fold_memo *m, const struct step *v, size_t n, struct fold_above *above)
 {
 	bool is_new;

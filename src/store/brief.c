@@ -31,6 +31,17 @@ int store_exec_script(struct store *s, store_id id, store_id *ret)
 	return rc;
 }
 
+int store_exec_state(struct store *s, store_id id, store_id *ret_run, uint64_t *ret_gaps)
+{
+	const struct view_exec *e;
+	int rc = find_exec(s, id, &e);
+	if (rc <= 0)
+		return rc;
+	*ret_run = view_run(&s->reader->a, e);
+	*ret_gaps = read_gaps(s, &s->reader->a, e);
+	return 1;
+}
+
 int store_exec_pub(struct store *s, store_id id, struct pubid *ret)
 {
 	const struct view_exec *e;
@@ -64,6 +75,31 @@ int store_exec_sort(struct store *s, store_id id, struct exec_sort *ret)
 	*ret = (struct exec_sort){.n = e->n, .env = e->fact.env};
 	rc = plist_first(e->fact.argv, &ret->command, &ret->text);
 	return rc < 0 ? rc : 1;
+}
+
+store_id store_file_of_version(store_id id)
+{
+	return version_file(id);
+}
+
+int store_file_brief(struct store *s, store_id id, struct file_brief *ret)
+{
+	struct reader *r = store_reader(s);
+	struct str row[FILE_PARTS];
+	struct pfile_brief f;
+	int rc = r ? read_file_row(s, id, row) : -ENOMEM;
+	if (rc <= 0)
+		return rc;
+	rc = pfile_brief(row[FILE_INFO], &f);
+	buf_reset(&r->sort_text);
+	if (rc == 0)
+		rc = read_brief_path(s, &f, &r->sort_text);
+	if (rc == 0 && r->sort_text.failed)
+		rc = -ENOMEM;
+	if (rc < 0)
+		return rc;
+	*ret = (struct file_brief){.kind = f.kind, .path = buf_view(&r->sort_text), .within = f.within};
+	return 1;
 }
 
 int store_command(struct store *s, const struct exec_sort *x, struct str *ret)

@@ -61,6 +61,15 @@ int read_calls(struct store *s, uint64_t process, const struct pacc_section *sec
 	return rc;
 }
 
+int store_has_io(struct store *s)
+{
+	sqlite3_stmt *st = store_stmt(s, SQL_calls_any, NULL);
+	int rc = st ? store_step(s, st, NULL) : -EIO;
+	if (st)
+		sqlite3_reset(st);
+	return rc;
+}
+
 int store_io(struct store *s, store_id exec, struct ios *ret)
 {
 	struct access_reader r;

@@ -258,8 +258,7 @@ uint64_t read_lasting_gaps(struct store *s, const struct process_view *v, const 
 	return bits;
 }
 
-/* All gaps that concern the execution: its own, its sessions', and their state. */
-static uint64_t gap_bits(struct store *s, const struct process_view *v, const struct view_exec *e)
+uint64_t read_gaps(struct store *s, const struct process_view *v, const struct view_exec *e)
 {
 	uint64_t bits = read_lasting_gaps(s, v, e);
 	for (size_t i = 0; i < v->sessions.n; i++)
@@ -278,7 +277,7 @@ int store_exec_gaps(struct store *s, store_id id, int64_t lo, int64_t hi, uint64
 	struct view_exec part = *e;
 	part.start = lo > part.start ? lo : part.start;
 	part.end = hi != TIME_NONE && (part.end == TIME_NONE || hi < part.end) ? hi : part.end;
-	*ret = gap_bits(s, &r->a, &part);
+	*ret = read_gaps(s, &r->a, &part);
 	return 1;
 }
 
@@ -567,7 +566,7 @@ int store_exec(struct store *s, store_id id, struct exec_info *ret)
 	                          .gid = e->fact.gid,
 	                          .start = e->start,
 	                          .end = e->end,
-	                          .gaps = gap_bits(s, &r->a, e)};
+	                          .gaps = read_gaps(s, &r->a, e)};
 	identity_text('x', h, &ret->pub);
 	fill_roles(ret);
 	fill_ending(&r->a, e->n, ret);
@@ -593,7 +592,7 @@ int store_exec_brief(struct store *s, store_id id, struct exec_brief *ret)
 	                           .exe = e->fact.exe,
 	                           .script = e->fact.script,
 	                           .n = e->n,
-	                           .gaps = gap_bits(s, &r->a, e),
+	                           .gaps = read_gaps(s, &r->a, e),
 	                           .argv = list_at(&r->brief_text, argv, n)};
 	return 1;
 }

@@ -205,6 +205,8 @@ struct pproc_gap read_session_gap(struct store *s, struct cur *c);
  * the logs hold: that the other says, bits as well. */
 uint64_t read_lasting_gaps(struct store *s, const struct process_view *v, const struct view_exec *e);
 uint64_t read_session_state(struct store *s, uint64_t session);
+/* All gaps that concern the execution: its own, its sessions', and their state. */
+uint64_t read_gaps(struct store *s, const struct process_view *v, const struct view_exec *e);
 /* The gaps of a whole session. */
 int read_session_gaps(struct store *s, uint64_t session, int (*say)(void *arg, uint64_t run, const struct pproc_gap *g),
                       void *arg);

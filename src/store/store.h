@@ -211,6 +211,17 @@ struct exec_brief {
 	struct strlist argv;
 };
 int store_exec_brief(struct store *s, store_id id, struct exec_brief *ret);
+/* The run and the gaps of it alone. 1, 0: there is none; -errno. */
+int store_exec_state(struct store *s, store_id id, store_id *ret_run, uint64_t *ret_gaps);
+/* A little of a file, as in file_info. Texts are valid until the next call. 1, 0, -errno. */
+struct file_brief {
+	uint64_t kind; /* term kind */
+	struct str path;
+	store_id within;
+};
+int store_file_brief(struct store *s, store_id id, struct file_brief *ret);
+/* The file that a version is of, which may not be there any more: versions have numbers of their file's. */
+store_id store_file_of_version(store_id id);
 /* The file of a version that there is. 1, 0, -errno. */
 int store_version_file(struct store *s, store_id id, store_id *ret);
 /* The gaps that are of what the execution did in [lo, hi] (TIME_NONE: no bound), as exec_info's: its own, and of those
@@ -409,6 +420,8 @@ struct ios {
 void ios_release(struct ios *l);
 /* What an execution moved, anew (ret->n = 0 first). 0 or -errno. */
 int store_io(struct store *s, store_id exec, struct ios *ret);
+/* Is there anything that it could tell of, of any execution? 1, 0, -errno. */
+int store_has_io(struct store *s);
 
 /* ---- what tasks used ---- */
 

@@ -13,6 +13,7 @@
 
 #include "answer/entities.h"
 #include "answer/source.h"
+#include "base/vec.h"
 #include "query/idmap.h"
 #include "query/target.h"
 
@@ -34,18 +35,27 @@ struct stat_way {
 	bool known, partial;      /* the bytes of some are known; of some not */
 	bool counted, uncounted;  /* the calls of some were counted; of some not */
 	bool unseen;              /* there may have been others that nobody saw */
-	struct stat_moved io;
+	struct stat_moved *io;    /* see stat_io */
 };
 struct stat_sum {
 	store_id id; /* execution or file, unless an api */
 	struct stat_way way[STAT_WAYS];
-	struct stat_moved mapped;
+	struct stat_moved *mapped; /* see stat_mapped */
 	uint64_t edges;
 };
+/* What was moved, nothing where nothing was: most sums of accesses have no calls, and their figures take 150 bytes. */
+extern const struct stat_moved stat_nothing_moved;
+static inline const struct stat_moved *stat_io(const struct stat_way *w)
+{
+	return w->io ? w->io : &stat_nothing_moved;
+}
+static inline const struct stat_moved *stat_mapped(const struct stat_sum *s)
+{
+	return s->mapped ? s->mapped : &stat_nothing_moved;
+}
 struct stat_list {
 	struct stat_sum *v;
 	size_t n, cap;
-	struct idmap at;
 };
 
 /* One execution, file, call and way; api -1: its calls were not counted. */
@@ -62,18 +72,23 @@ struct stat_sums {
 	bool all;                                          /* system files, too */
 	bool objects;                                      /* objects of HDF5 files, and no files */
 	store_id file, version;                            /* only this file; only this version of it; 0: any */
+	uint64_t most;                                     /* of executions and files each, that are put in order; 0: all */
 	int (*say)(void *arg, const struct stat_row *row); /* may be NULL; for each row, execution by execution */
 	void *arg;
 
 	struct stat_sum total;
 	struct stat_sum api[STAT_ACCESS_APIS];          /* by the call an access began with */
 	struct stat_moved io_api[STAT_APIS][STAT_WAYS]; /* by the call that moved bytes */
-	struct stat_list execs, files;                  /* the most used first, then by name */
+	struct stat_list execs, files;                  /* the `most` most used first, then by name; the others behind */
 	uint64_t unseen;                                /* bits of term gap: why there may have been accesses nobody saw */
 	store_id run;                                   /* of the last execution; 0: none yet */
 	bool inexact;                                   /* of some executions not every call was seen: not run --exact */
 	struct ios ios;
 	struct edges edges;
+	struct arena moved; /* what the sums' pointers lead to */
+	struct idmap
+	    files_at;       /* file that was looked at -> its place while they are counted; UINT32_MAX: it does not count */
+	bool without_calls; /* the record has no figures of calls at all */
 };
 
 /* Counts what t, a run, execution or file (of a file without version all its versions), read and wrote, or what of it

@@ -1,9 +1,12 @@
 #include "answer/stat/stat_count.h"
 #include "base/os/system.h"
-#include "base/vec.h"
 
 #include <errno.h>
 #include <stdlib.h>
+
+#define NOT_WANTED UINT32_MAX
+
+const struct stat_moved stat_nothing_moved = {0};
 
 /* TIME_NONE is no time: then the other one. ns. */
 static int64_t earlier_time(int64_t a, int64_t b)
@@ -28,6 +31,18 @@ static void add_moved(struct stat_moved *to, const struct stat_moved *from)
 	to->spent += from->spent;
 	for (unsigned i = 0; i < IO_SIZES; i++)
 		to->size[i] += from->size[i];
+}
+
+/* The same to figures that are made where there are none yet. False: no memory. */
+static bool add_moved_to(struct stat_sums *w, struct stat_moved **to, const struct stat_moved *from)
+{
+	if (!*to) {
+		if (!(*to = arena_take(&w->moved, sizeof(**to))))
+			return false;
+		**to = stat_nothing_moved;
+	}
+	add_moved(*to, from);
+	return true;
 }
 
 /* Whether an interface is one of HDF5's (or netCDF's), whose calls are not system calls. */
@@ -64,28 +79,27 @@ static struct stat_moved moved_of(const struct io_info *io)
 	return m;
 }
 
-/* NULL: no memory. The pointer holds until the next one is added. */
-static struct stat_sum *find_or_add_sum(struct stat_list *l, store_id id)
+/* A new one at the end. NULL: no memory. The pointer holds until the next one is added. */
+static struct stat_sum *append_sum(struct stat_list *l, store_id id)
 {
-	bool is_new = false;
-	uint32_t *at = idmap_add(&l->at, id, (uint32_t)l->n, &is_new);
-	if (!at)
-		return NULL;
-	if (!is_new)
-		return &l->v[*at];
 	if (!vec_has_room(l->v, l->n, l->cap))
 		return NULL;
 	l->v[l->n] = (struct stat_sum){.id = id};
 	return &l->v[l->n++];
 }
 
-/* Does the file count? Those of the machine and absent paths do only with --all. 1, 0 or -errno. */
-static int is_wanted_file(const struct stat_sums *w, store_id file)
+/* That of the execution that is counted: executions are counted one after the other. As append_sum. */
+static struct stat_sum *sum_of_exec(struct stat_sums *w, store_id exec)
 {
-	struct file_info f;
-	if (w->file)
-		return file == w->file;
-	int r = store_file(w->source->store, file, &f);
+	struct stat_list *l = &w->execs;
+	return l->n && l->v[l->n - 1].id == exec ? &l->v[l->n - 1] : append_sum(l, exec);
+}
+
+/* Looked at: does the file count? Those of the machine and absent paths do only with --all. 1, 0 or -errno. */
+static int look_at_file(const struct stat_sums *w, store_id file)
+{
+	struct file_brief f;
+	int r = store_file_brief(w->source->store, file, &f);
 	if (r <= 0 || w->objects || f.within) /* an object's bytes are its file's, too */
 		return r < 0 ? r : r && w->objects == (f.within != 0);
 	if (w->all)
@@ -93,6 +107,23 @@ static int is_wanted_file(const struct stat_sums *w, store_id file)
 	if (f.kind == TERM_kind_absent || f.kind == TERM_kind_pseudo)
 		return 0;
 	return f.kind != TERM_kind_regular || system_path(f.path, w->source->system_extra) == SYSTEM_NO;
+}
+
+/* The sum of a file that counts; each file is looked at once. *ret holds until the next one is found. 1; 0: it does not
+ * count; -errno. */
+static int find_file_sum(struct stat_sums *w, store_id file, struct stat_sum **ret)
+{
+	bool is_new;
+	const uint32_t *at = idmap_find(&w->files_at, file);
+	if (at) {
+		*ret = *at == NOT_WANTED ? NULL : &w->files.v[*at];
+		return *ret != NULL;
+	}
+	int r = w->file ? file == w->file : look_at_file(w, file);
+	if (r < 0 || !idmap_add(&w->files_at, file, r ? (uint32_t)w->files.n : NOT_WANTED, &is_new))
+		return r < 0 ? r : -ENOMEM;
+	*ret = r ? append_sum(&w->files, file) : NULL;
+	return r && !*ret ? -ENOMEM : r;
 }
 
 /* By file, then reads before writes, then the call: what is one row lies together. */
@@ -162,15 +193,15 @@ static int say_uncounted(struct stat_sums *w, store_id exec, store_id file, cons
 
 /* An access of a file that counts. Where nothing moved there is no call to count; where bytes are unknown for no
  * mapping, calls were not seen. 0, -ENOMEM, or what w->say returned below 0. */
-static int count_access(struct stat_sums *w, store_id exec, store_id file, const struct edge *e, unsigned way)
+static int count_access(struct stat_sums *w, store_id exec, struct stat_sum *f, const struct edge *e, unsigned way)
 {
 	bool mapped;
 	uint64_t bytes = e->has_bytes ? e->bytes : 0;
-	bool moved = is_counted(&w->ios, file, way, &mapped, &bytes), any = moved || mapped;
+	bool moved = is_counted(&w->ios, f->id, way, &mapped, &bytes), any = moved || mapped;
 	bool counted = e->has_bytes ? any || !e->bytes : any && mapped;
 	bool called = e->api != TERM_api_exec;
-	struct stat_sum *x = find_or_add_sum(&w->execs, exec), *f = find_or_add_sum(&w->files, file);
-	if (!x || !f)
+	struct stat_sum *x = sum_of_exec(w, exec);
+	if (!x)
 		return -ENOMEM;
 	uint64_t untold = moved ? 0 : bytes;
 	add_access_to_sum(x, e, way, counted, called, untold);
@@ -178,36 +209,35 @@ static int count_access(struct stat_sums *w, store_id exec, store_id file, const
 	f->edges++;
 	add_access_to_sum(&w->total, e, way, counted, called, untold);
 	add_access_to_sum(&w->api[e->api < STAT_ACCESS_APIS ? e->api : 0], e, way, counted, called, bytes);
-	return counted || !called ? 0 : say_uncounted(w, exec, file, e, way);
+	return counted || !called ? 0 : say_uncounted(w, exec, f->id, e, way);
 }
 
 /* 0, also where the version or its file is not what is asked for; -errno. */
 static int count_file_edge(struct stat_sums *w, store_id exec, const struct edge *e, unsigned way)
 {
-	store_id file;
-	int r = store_version_file(w->source->store, e->to, &file);
-	if (r <= 0 || (w->version && e->to != w->version))
-		return r < 0 ? r : 0;
-	r = is_wanted_file(w, file);
-	return r <= 0 ? r : count_access(w, exec, file, e, way);
+	struct stat_sum *f;
+	if (w->version && e->to != w->version)
+		return 0;
+	int r = find_file_sum(w, store_file_of_version(e->to), &f);
+	return r <= 0 ? r : count_access(w, exec, f, e, way);
 }
 
 /* One file, way and call of an execution. Adds m to the execution, the file, all, and the call; maps apart. 0, -ENOMEM,
  * or what w->say returned. */
-static int count_calls_of_file(struct stat_sums *w, store_id exec, const struct io_info *like,
+static int count_calls_of_file(struct stat_sums *w, store_id exec, struct stat_sum *f, const struct io_info *like,
                                const struct stat_moved *m)
 {
-	struct stat_sum *x = find_or_add_sum(&w->execs, exec), *f = find_or_add_sum(&w->files, like->target);
-	if (!x || !f)
+	struct stat_sum *x = sum_of_exec(w, exec);
+	if (!x)
 		return -ENOMEM;
 	struct stat_sum *const to[] = {x, f, &w->total};
-	for (unsigned i = 0; i < 3; i++)
-		if (like->api == TERM_ioapi_mmap) {
-			add_moved(&to[i]->mapped, m);
-		} else {
-			add_moved(&to[i]->way[like->write].io, m);
-			to[i]->way[like->write].counted = true;
-		}
+	for (unsigned i = 0; i < 3; i++) {
+		struct stat_way *way = &to[i]->way[like->write];
+		bool mapped = like->api == TERM_ioapi_mmap;
+		if (!add_moved_to(w, mapped ? &to[i]->mapped : &way->io, m))
+			return -ENOMEM;
+		way->counted |= !mapped;
+	}
 	add_moved(&w->io_api[like->api < STAT_APIS ? like->api : 0][like->write], m);
 	if (!w->say)
 		return 0;
@@ -216,8 +246,7 @@ static int count_calls_of_file(struct stat_sums *w, store_id exec, const struct 
 	return w->say(w->arg, &row);
 }
 
-/* What was seen is not all: the sums are lower bounds. */
-static void not_all(struct stat_sum *s)
+void stat_not_all(struct stat_sum *s)
 {
 	for (unsigned k = 0; k < STAT_WAYS; k++)
 		s->way[k].partial = s->way[k].unseen = true;
@@ -242,8 +271,8 @@ static int count_calls(struct stat_sums *w, store_id exec)
 {
 	struct ios *l = &w->ios;
 	size_t kept = 0;
-	int r = store_io(w->source->store, exec, l);
-	if (r < 0)
+	int r = w->without_calls ? 0 : store_io(w->source->store, exec, l);
+	if (r < 0 || w->without_calls)
 		return r;
 	for (size_t i = 0; i < l->n; i++)
 		if (!w->version || l->v[i].generated == w->version || l->v[i].used == w->version)
@@ -257,9 +286,10 @@ static int count_calls(struct stat_sums *w, store_id exec)
 			struct stat_moved one = moved_of(&l->v[k]);
 			add_moved(&m, &one);
 		}
-		r = is_wanted_file(w, l->v[i].target);
+		struct stat_sum *f;
+		r = find_file_sum(w, l->v[i].target, &f);
 		if (r > 0)
-			r = count_calls_of_file(w, exec, &l->v[i], &m);
+			r = count_calls_of_file(w, exec, f, &l->v[i], &m);
 	}
 	return r;
 }
@@ -276,12 +306,13 @@ static int count_edges(struct stat_sums *w, store_id exec, unsigned way)
 
 int stat_count(struct stat_sums *w, store_id exec)
 {
-	struct exec_brief x;
+	store_id run = 0;
+	uint64_t gaps = 0;
 	size_t before = w->execs.n;
-	int r = store_exec_brief(w->source->store, exec, &x);
-	uint64_t unseen = r > 0 ? gaps_that_lack(x.gaps, GAP_ACCESSES) : 0;
+	int r = store_exec_state(w->source->store, exec, &run, &gaps);
+	uint64_t unseen = gaps_that_lack(gaps, GAP_ACCESSES);
 	if (r > 0)
-		r = add_mode(w, x.run);
+		r = add_mode(w, run);
 	if (r < 0)
 		return r;
 	w->unseen |= unseen;
@@ -289,104 +320,8 @@ int stat_count(struct stat_sums *w, store_id exec)
 	for (unsigned way = 0; way < STAT_WAYS && r >= 0; way++)
 		r = count_edges(w, exec, way);
 	if (unseen && w->execs.n > before)
-		not_all(&w->execs.v[before]);
+		stat_not_all(&w->execs.v[before]);
 	return r < 0 ? r : 0;
-}
-
-/* The most used first: by bytes where known, then by accesses. 0: equally used. */
-static int by_use(const void *pa, const void *pb)
-{
-	const struct stat_sum *a = pa, *b = pb;
-	uint64_t x = 0, y = 0, n = 0, m = 0;
-	for (unsigned i = 0; i < STAT_WAYS; i++) {
-		x += a->way[i].bytes + a->way[i].io.bytes;
-		y += b->way[i].bytes + b->way[i].io.bytes;
-		n += a->way[i].accesses;
-		m += b->way[i].accesses;
-	}
-	if (x != y)
-		return x < y ? 1 : -1;
-	return n == m ? 0 : n < m ? 1 : -1;
-}
-
-/* What is equally used is in the order of names, of ranks, of when it began: whatever came first into the record. */
-struct named {
-	struct stat_sum sum;
-	char *name;
-	uint64_t rank;
-	int64_t began;
-	struct pubid pub;
-};
-
-/* The most used first; equal ones by name, rank, start and id, so that the order is always the same. */
-static int compare_by_use_and_name(const void *pa, const void *pb)
-{
-	const struct named *a = pa, *b = pb;
-	int d = by_use(&a->sum, &b->sum);
-	if (!d)
-		d = strcmp(a->name, b->name);
-	if (!d && a->rank != b->rank)
-		d = a->rank < b->rank ? -1 : 1;
-	if (!d && a->began != b->began)
-		d = a->began < b->began ? -1 : 1;
-	return d ? d : strcmp(a->pub.text, b->pub.text);
-}
-
-/* Fills in n->name, which is the caller's, also "" where the record does not have it; of an execution its rank, too. 0,
- * -errno. */
-static int name_sum(struct store *s, bool exec, struct named *n)
-{
-	struct buf b = {0};
-	struct file_info f;
-	struct exec_info x;
-	int r = exec ? store_exec(s, n->sum.id, &x) : store_file(s, n->sum.id, &f);
-	if (r > 0 && exec) {
-		n->pub = x.pub;
-		n->began = x.start;
-		for (size_t i = 0; i < x.rank.n && i < 18 && x.rank.p[i] >= '0' && x.rank.p[i] <= '9'; i++)
-			n->rank = n->rank * 10 + (uint64_t)(x.rank.p[i] - '0');
-		r = exec_name(s, n->sum.id, false, SIZE_MAX, &b);
-	} else if (r > 0) {
-		n->pub = f.pub;
-		buf_str(&b, f.path);
-	}
-	n->name = strdup(buf_cstr(&b));
-	buf_release(&b);
-	return r < 0 ? r : n->name ? 0 : -ENOMEM;
-}
-
-/* Most used first, of equal ones by name: of executions (exec) by the program's, of files by the path. Reads the store
- * for each. 0 or -errno; the order is as before then. */
-static int sort_sums_by_use(struct store *s, bool exec, struct stat_list *l)
-{
-	struct named *v = calloc(l->n + 1, sizeof(*v));
-	int r = v ? 0 : -ENOMEM;
-	for (size_t i = 0; i < l->n && r == 0; i++) {
-		v[i].sum = l->v[i];
-		r = name_sum(s, exec, &v[i]);
-	}
-	if (r == 0 && l->n)
-		qsort(v, l->n, sizeof(*v), compare_by_use_and_name);
-	for (size_t i = 0; i < l->n && v; i++) {
-		if (r == 0)
-			l->v[i] = v[i].sum;
-		free(v[i].name);
-	}
-	free(v);
-	return r;
-}
-
-int stat_finish(struct stat_sums *w)
-{
-	if (w->unseen) {
-		not_all(&w->total);
-		for (unsigned i = 0; i < STAT_ACCESS_APIS; i++)
-			not_all(&w->api[i]);
-		for (size_t i = 0; i < w->files.n; i++)
-			not_all(&w->files.v[i]);
-	}
-	int r = sort_sums_by_use(w->source->store, true, &w->execs);
-	return r < 0 ? r : sort_sums_by_use(w->source->store, false, &w->files);
 }
 
 /* w itself may not be used afterwards. */
@@ -394,8 +329,8 @@ void stat_release(struct stat_sums *w)
 {
 	free(w->execs.v);
 	free(w->files.v);
-	idmap_release(&w->execs.at);
-	idmap_release(&w->files.at);
+	idmap_release(&w->files_at);
+	arena_release(&w->moved);
 	ios_release(&w->ios);
 	edges_release(&w->edges);
 }

@@ -54,9 +54,9 @@ static json_t *sum_json(const struct stat_sum *s)
 		js_put(o, bytes[k], b.known ? json_integer((json_int_t)b.n) : json_null());
 		whole &= b.any ? b.whole : !w->partial;
 		counted &= !w->uncounted && !w->unseen;
-		js_put(calls, ways[k], moved_or_null(&w->io, w->counted));
+		js_put(calls, ways[k], moved_or_null(stat_io(w), w->counted));
 	}
-	js_put(calls, "mapped", moved_or_null(&s->mapped, false));
+	js_put(calls, "mapped", moved_or_null(stat_mapped(s), false));
 	js_bool(o, "bytes_complete", whole);
 	js_put(o, "calls", calls);
 	js_bool(o, "calls_complete", counted);

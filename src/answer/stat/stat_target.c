@@ -83,7 +83,10 @@ static int count_run(struct stat_sums *w, store_id run)
 
 int stat_count_target(struct stat_sums *w, const struct target *t)
 {
-	int r = t->kind == TARGET_RUN    ? count_run(w, t->id)
+	int any = store_has_io(w->source->store);
+	w->without_calls = any == 0;
+	int r = any < 0                  ? any
+	        : t->kind == TARGET_RUN  ? count_run(w, t->id)
 	        : t->kind == TARGET_EXEC ? stat_count(w, t->id)
 	                                 : count_file(w, &t->file);
 	return r < 0 ? r : stat_finish(w);
@@ -93,9 +96,9 @@ int stat_count_target(struct stat_sums *w, const struct target *t)
 
 bool stat_has_calls(const struct stat_sums *w)
 {
-	bool any = w->total.mapped.any;
+	bool any = stat_mapped(&w->total)->any;
 	for (unsigned k = 0; k < STAT_WAYS; k++)
-		any |= w->total.way[k].io.any;
+		any |= stat_io(&w->total.way[k])->any;
 	return any;
 }
 
@@ -112,7 +115,7 @@ enum stat_lack stat_lack(const struct stat_sums *w)
 	if (!read->uncounted && !write->uncounted)
 		return stat_has_accesses(&w->total) && !counted && !read->known && !write->known ? STAT_NO_CALLS
 		                                                                                 : STAT_LACKS_NOTHING;
-	if (read->io.bare || write->io.bare)
+	if (stat_io(read)->bare || stat_io(write)->bare)
 		return STAT_UNPROVED;
 	if (!w->inexact)
 		return STAT_MAPPED;
@@ -123,7 +126,7 @@ enum stat_lack stat_lack(const struct stat_sums *w)
 struct stat_bytes stat_bytes(const struct stat_way *w)
 {
 	struct stat_bytes b = {
-	    .n = w->bytes + w->io.bytes, .any = w->accesses || w->io.any, .known = w->known || w->io.any};
+	    .n = w->bytes + stat_io(w)->bytes, .any = w->accesses || stat_io(w)->any, .known = w->known || stat_io(w)->any};
 	b.whole = b.known && !w->partial;
 	return b;
 }

@@ -49,6 +49,7 @@ static int print_objects(struct cmd *c, const struct stat_sums *w, const struct 
 static int count_and_print(struct cmd *c, const struct opts_stat *o, const struct target *t, struct stat_when *when)
 {
 	struct stat_sums w = {.source = cmd_source(c), .all = o->all, .objects = o->hdf5};
+	w.most = o->json ? o->count : stat_lines(o);
 	if (o->tsv)
 		w.say = stat_tsv_row, w.arg = c;
 	else if (o->at || o->times)

@@ -1,5 +1,6 @@
 #include "cmd/stat/stat_view.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #define DEFAULT_LINES 10
@@ -75,9 +76,9 @@ static void calls_cells(struct table *t, const struct stat_way *w, bool plain)
 	}
 	buf_printf(&b, w->uncounted || w->unseen ? ">=" : "");
 	if (plain)
-		buf_printf(&b, "%llu", (unsigned long long)w->io.calls);
+		buf_printf(&b, "%llu", (unsigned long long)stat_io(w)->calls);
 	else
-		put_count(&b, w->io.calls);
+		put_count(&b, stat_io(w)->calls);
 	cell(t, &b);
 }
 
@@ -87,19 +88,24 @@ static void spent_cell(struct table *t, const struct stat_way *w)
 	struct buf b = {0};
 	if (!w->counted)
 		buf_char(&b, w->uncounted ? '?' : '-');
-	else if (!w->io.any)
+	else if (!stat_io(w)->any)
 		buf_char(&b, '-');
-	else if (w->io.untimed || w->io.bare)
+	else if (stat_io(w)->untimed || stat_io(w)->bare)
 		buf_char(&b, '?');
 	else
-		put_spent(&b, w->io.spent);
+		put_spent(&b, stat_io(w)->spent);
 	cell(t, &b);
+}
+
+uint64_t stat_lines(const struct opts_stat *o)
+{
+	return o->count ? o->count : DEFAULT_LINES;
 }
 
 /* How many lines of the list are shown. */
 static size_t lines_of(const struct opts_stat *o, const struct stat_list *l)
 {
-	uint64_t max = o->count ? o->count : DEFAULT_LINES;
+	uint64_t max = stat_lines(o);
 	return l->n > max ? (size_t)max : l->n;
 }
 
@@ -153,8 +159,9 @@ static void calls(struct cmd *c, const struct stat_sums *w, const struct opts_st
 			if (w->io_api[api][k].any)
 				moved_row(&t, &w->io_api[api][k], o, str_of(stat_call(api, k)), false);
 	for (unsigned k = 0; k < STAT_WAYS; k++)
-		if (w->total.way[k].io.any)
-			moved_row(&t, &w->total.way[k].io, o, str_of(all[k]), w->total.way[k].uncounted || w->total.way[k].unseen);
+		if (stat_io(&w->total.way[k])->any)
+			moved_row(&t, stat_io(&w->total.way[k]), o, str_of(all[k]),
+			          w->total.way[k].uncounted || w->total.way[k].unseen);
 	table_print(&t, &c->out, c->out.width);
 }
 
@@ -230,15 +237,25 @@ static int process_cells(struct table *t, struct store *s, store_id exec, bool b
 	return r;
 }
 
-/* Has any of them a rank? 1, 0 or -errno. */
+/* Has any of them a rank? It is of the environment, which many have in common. 1, 0 or -errno. */
 static int any_rank(struct store *s, const struct stat_list *l)
 {
+	struct idmap without = {0}; /* environments */
+	struct exec_sort sort;
 	struct exec_info x;
 	int r = 0;
-	for (size_t i = 0; i < l->n && r >= 0; i++)
-		if ((r = store_exec(s, l->v[i].id, &x)) > 0 && x.rank.n)
-			return 1;
-	return r < 0 ? r : 0;
+	bool found = false, is_new = false;
+	for (size_t i = 0; i < l->n && r >= 0 && !found; i++) {
+		r = store_exec_sort(s, l->v[i].id, &sort);
+		if (r <= 0 || !sort.env)
+			continue;
+		if (!idmap_add(&without, sort.env, 0, &is_new))
+			r = -ENOMEM;
+		else if (is_new)
+			found = (r = store_exec(s, l->v[i].id, &x)) > 0 && x.rank.n;
+	}
+	idmap_release(&without);
+	return r < 0 ? r : found;
 }
 
 /* Who it was: rank, where any has one, and user, where it is asked who did what with an object. 0, -errno. */
@@ -356,8 +373,8 @@ static int sizes(struct cmd *c, const struct opts_stat *o, const char *what, con
 	for (size_t i = 0; i < lines_of(o, l) && r >= 0; i++) {
 		r = stat_name(c->store, l->v[i].id, exec, &b);
 		for (unsigned k = 0; k < STAT_WAYS; k++)
-			if (l->v[i].way[k].io.any)
-				sizes_row(&t, &l->v[i].way[k].io, o, k == STAT_READ ? "r " : "w ", buf_view(&b));
+			if (stat_io(&l->v[i].way[k])->any)
+				sizes_row(&t, stat_io(&l->v[i].way[k]), o, k == STAT_READ ? "r " : "w ", buf_view(&b));
 	}
 	buf_release(&b);
 	print_table_title(o, what, l);
@@ -400,9 +417,9 @@ static int times(struct cmd *c, const struct opts_stat *o, const char *what, con
 		r = stat_name(c->store, l->v[i].id, exec, &b);
 		for (unsigned k = 0; k < STAT_WAYS; k++) {
 			const struct stat_way *v = &l->v[i].way[k];
-			if (v->io.any) {
-				time_cell(&t, v->io.first, since);
-				time_cell(&t, v->io.last, since);
+			if (stat_io(v)->any) {
+				time_cell(&t, stat_io(v)->first, since);
+				time_cell(&t, stat_io(v)->last, since);
 				continue;
 			}
 			table_cell(&t, str_of(v->uncounted && !v->counted ? "?" : "-"));
@@ -450,7 +467,7 @@ static int64_t first_call_second(const struct stat_sums *w)
 {
 	int64_t first = TIME_NONE;
 	for (unsigned k = 0; k < STAT_WAYS; k++) {
-		const struct stat_moved *m = &w->total.way[k].io;
+		const struct stat_moved *m = stat_io(&w->total.way[k]);
 		if (m->any && m->first != TIME_NONE && (first == TIME_NONE || m->first < first))
 			first = m->first;
 	}

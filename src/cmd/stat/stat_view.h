@@ -12,6 +12,8 @@
 /* Tables, as the options ask for; title: what was asked about. 0, -errno. */
 int stat_print(struct cmd *c, const struct stat_sums *w, const struct opts_stat *o, const struct stat_when *when,
                const char *title);
+/* Lines of each table that it shows at most. */
+uint64_t stat_lines(const struct opts_stat *o);
 /* Which calls were under way at a moment; of: what was asked about. 0, -errno. */
 int stat_print_at(struct cmd *c, const struct opts_stat *o, const struct stat_when *w, const char *of);
 /* Which parts of datasets a run moved, the most used first. 0, -errno. */
