@@ -1,10 +1,14 @@
 #include "answer/copies.h"
 
 #include "answer/entities.h"
+#include "answer/stamp.h"
 #include "trust/content.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define VERSIONS_MAX 1000 /* of one file that are looked through, from the latest */
@@ -66,6 +70,26 @@ static int find_equal(struct store *s, store_id except, struct copies *c)
 	return r < 0 ? r : 0;
 }
 
+/* Is the file at its name still the version, by what the file system shows of it? */
+static bool is_as_recorded(const struct version_info *v, const char *path)
+{
+	struct stat st;
+	return v->has_size && stat(path, &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size == v->size &&
+	       (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec == v->mtime;
+}
+
+/* Fills c by the stamp in the file at path, if nothing has the same bytes. 0 or -errno. */
+static int find_stamped(struct store *s, const char *path, store_id except, struct copies *c)
+{
+	struct stamp stamp;
+	store_id version = 0;
+	int r = !c->version && stamp_read(path, &stamp) ? stamp_version(s, &stamp, &version) : 0;
+	if (r > 0 && version != except)
+		c->version = version;
+	c->stamped = r > 0 && version != except;
+	return r < 0 ? r : 0;
+}
+
 int copies_of_file(const struct answer_source *a, const char *path, struct copies *ret)
 {
 	struct digest d;
@@ -76,10 +100,10 @@ int copies_of_file(const struct answer_source *a, const char *path, struct copie
 	                (uint64_t)st.st_size <= COPIES_FILE && digest_fd(NULL, fd, &d, NULL) == 0;
 	if (fd >= 0)
 		close(fd);
-	if (!digested)
-		return 0;
-	digest_text(&d, ret->digest);
-	return find_equal(a->store, 0, ret);
+	if (digested)
+		digest_text(&d, ret->digest);
+	int r = digested ? find_equal(a->store, 0, ret) : 0;
+	return r < 0 ? r : find_stamped(a->store, path, 0, ret);
 }
 
 int copies_of_version(const struct answer_source *a, store_id version, struct copies *ret)
@@ -93,9 +117,15 @@ int copies_of_version(const struct answer_source *a, store_id version, struct co
 	if (r <= 0 || f.kind != TERM_kind_regular || (v.has_size && !v.size))
 		return r < 0 ? r : 0;
 	r = digest_told(a->store, &v, &f, ret->digest);
-	if (r < 0 || (r == 0 && !content_now(NULL, &v, &f, COPIES_FILE, ret->digest)))
-		return r;
-	return find_equal(a->store, version, ret);
+	if (r > 0 || (r == 0 && content_now(NULL, &v, &f, COPIES_FILE, ret->digest)))
+		r = find_equal(a->store, version, ret);
+	char *path = r >= 0 ? strndup(f.path.p, f.path.n) : NULL;
+	if (r >= 0 && !path)
+		r = -ENOMEM;
+	else if (r >= 0)
+		r = is_as_recorded(&v, path) ? find_stamped(a->store, path, version, ret) : 0;
+	free(path);
+	return r;
 }
 
 int copies_format(const struct answer_source *a, const struct copies *c, struct buf *b)
@@ -107,7 +137,7 @@ int copies_format(const struct answer_source *a, const struct copies *c, struct 
 		r = store_file(a->store, v.file, &f);
 	if (r <= 0)
 		return r;
-	buf_printf(b, ", the same bytes as ");
+	buf_printf(b, c->stamped ? ", with the stamp of " : ", the same bytes as ");
 	version_name(b, &v, &f);
 	if (c->more)
 		buf_printf(b, " and %zu more", c->more);

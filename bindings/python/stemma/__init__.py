@@ -27,8 +27,8 @@ import subprocess
 
 from ._found import candidates
 
-__all__ = ['present', 'run', 'type', 'config', 'configs', 'metric', 'activity', 'used', 'generated', 'tag', 'runs',
-           'metrics', 'configuration', 'table']
+__all__ = ['present', 'run', 'type', 'config', 'configs', 'metric', 'activity', 'used', 'generated', 'tag', 'stamp',
+           'stamp_beside', 'stamp_figures', 'runs', 'metrics', 'configuration', 'table']
 
 _TYPE, _CONFIG, _METRIC, _BEGIN, _END, _USED, _GENERATED, _TAG = range(1, 9)
 _NO_STEP = -2**63
@@ -172,6 +172,57 @@ def tag(name, value=''):
     """A word for whoever looks for the run later."""
     if _on():
         _say(_TAG, name, value)
+
+
+# ---- stamps: a file that was copied finds its history (doc/stamps.md)
+
+
+def stamp(name):
+    """A text to put into the file of that name, which the program saves now; '' where nobody records. It has the run's id and a number
+    that is drawn for it: no path, user or command."""
+    if not _on():
+        return ''
+    token = os.urandom(16).hex()
+    tag('stamp:' + token, os.path.realpath(os.fspath(name)))
+    return f'stemma-stamp:{run()}:{token}'
+
+
+def stamp_beside(name):
+    """Writes the stamp of the file into NAME.stemma, for formats that have no room for it, such as CSV."""
+    text = stamp(name)
+    if text:
+        with open(os.fspath(name) + '.stemma', 'w', encoding='ascii') as beside:
+            beside.write(text + '\n')
+
+
+def stamp_figures():
+    """From now on matplotlib's savefig stamps what it saves as PNG, PDF or SVG."""
+    import functools  # pylint: disable=import-outside-toplevel
+    from matplotlib.figure import Figure  # pylint: disable=import-outside-toplevel
+    plain = Figure.savefig
+    if getattr(plain, '_stemma_stamps', False):
+        return
+
+    @functools.wraps(plain)
+    def savefig(self, fname, **words):
+        key = None
+        if isinstance(fname, (str, os.PathLike)):
+            import matplotlib  # pylint: disable=import-outside-toplevel
+            name = os.fspath(fname)
+            kind = words.get('format') or os.path.splitext(name)[1][1:] or matplotlib.rcParams['savefig.format']
+            name = name if os.path.splitext(name)[1] else f'{name}.{kind}'
+            key = {'png': 'stemma', 'pdf': 'Keywords', 'svg': 'Keywords'}.get(str(kind).lower())
+        text = stamp(name) if key else ''
+        if text:
+            metadata = dict(words.get('metadata') or {})
+            had = metadata.get(key)
+            had = ' '.join(map(str, had)) if isinstance(had, (list, tuple)) else had
+            metadata[key] = f'{had} {text}' if had else text
+            words['metadata'] = metadata
+        return plain(self, fname, **words)
+
+    savefig._stemma_stamps = True  # pylint: disable=protected-access
+    Figure.savefig = savefig
 
 
 # ---- in notebooks

@@ -408,7 +408,7 @@ static int explain_copy(struct cmd *c, const char *text, unsigned how, json_t *l
 		json_t *one = json_object();
 		js_str(one, "path", buf_view(&path));
 		js_text(one, "digest", same.digest);
-		js_put(one, "same_bytes", made);
+		js_put(one, same.stamped ? "stamp_of" : "same_bytes", made);
 		js_add(list, one);
 	} else if (r > 0) {
 		puts(buf_cstr(&line));
@@ -422,21 +422,21 @@ static int explain_copy(struct cmd *c, const char *text, unsigned how, json_t *l
 /* Of a version that nobody was seen making: is there one with its bytes that somebody made? As explain_equal. Without
  * question 0 of a version that was seen being made. */
 static int explain_by_content(struct cmd *c, const char *text, const struct file_target *t,
-                              const struct version_info *v, unsigned how, struct buf *line, json_t **ret_json)
+                              const struct version_info *v, unsigned how, struct buf *line, json_t **ret_json,
+                              struct copies *ret)
 {
-	struct copies same;
 	struct file_info f;
 	struct buf named = {0};
 	if (v->origin == ORIGIN_OBSERVED)
 		return 0;
-	int r = copies_of_version(cmd_source(c), t->version, &same);
-	if (r < 0 || !same.version)
+	int r = copies_of_version(cmd_source(c), t->version, ret);
+	if (r < 0 || !ret->version)
 		return r;
 	r = store_file(c->store, v->file, &f);
 	if (r > 0)
 		r = why_fmt_asked(text, t, v, &f, &named);
 	if (r >= 0)
-		r = explain_equal(c, &same, &named, how, line, ret_json);
+		r = explain_equal(c, ret, &named, how, line, ret_json);
 	buf_release(&named);
 	return r;
 }
@@ -460,8 +460,8 @@ static int hint_elsewhere(struct cmd *c, const struct why *n)
 
 /* As JSON, with what is known of the version with the same bytes, and of the file that it came with: both may be NULL,
  * and are taken over. 0 or -errno. */
-static int add_answer(struct cmd *c, const struct file_target *t, const struct why *n, json_t *same, json_t *in,
-                      json_t *list)
+static int add_answer(struct cmd *c, const struct file_target *t, const struct why *n, const struct copies *copied,
+                      json_t *same, json_t *in, json_t *list)
 {
 	json_t *one = NULL;
 	int r = why_json(cmd_source(c), t, n, &one);
@@ -471,7 +471,7 @@ static int add_answer(struct cmd *c, const struct file_target *t, const struct w
 		return r;
 	}
 	if (same)
-		js_put(one, "same_bytes", same);
+		js_put(one, copied->stamped ? "stamp_of" : "same_bytes", same);
 	if (in)
 		js_put(one, "in", in);
 	js_add(list, one);
@@ -484,14 +484,15 @@ static int answer_version(struct cmd *c, const char *text, const struct file_tar
                           const struct why *n, unsigned how, json_t *list, struct buf *line, bool *ret_made)
 {
 	json_t *same = NULL, *in = NULL;
+	struct copies copied = {0};
 	bool made = n->n_direct > 0;
 	int carried = why_explain_carried(c, text, t, v, n, how, line, list ? &in : NULL);
-	int r = made || carried ? 0 : explain_by_content(c, text, t, v, how, line, list ? &same : NULL);
+	int r = made || carried ? 0 : explain_by_content(c, text, t, v, how, line, list ? &same : NULL, &copied);
 	*ret_made = made || carried > 0 || r > 0;
 	if (r < 0 || carried < 0)
 		return r < 0 ? r : carried;
 	if (list)
-		return add_answer(c, t, n, same, in, list);
+		return add_answer(c, t, n, &copied, same, in, list);
 	if (made && !carried) {
 		r = why_made_line(c, text, NULL, t, v, n, line);
 		r = r < 0 ? r : hint_elsewhere(c, n);
