@@ -48,7 +48,7 @@ print('ended', p.wait())
 END
 rounds=60
 [ -z "$SLOW" ] || rounds=1000
-for o in --level=3 --count; do
+for o in --level=3 --count --transport=trace; do
 	STEMMA_HOME=$T/home timeout 200 $PYTHON -S "$T/stop.py" $rounds "$STEMMA" run -q $o -- >"$T/got" 2>&1
 	[ "$(cat "$T/got")" = 'ended -15' ]
 	result $? "$o: stopped and let go on at once, $rounds times" "$T/got"

@@ -4,6 +4,7 @@
 #include "base/os/procfs.h"
 #include "capture/launch/log_server.h"
 #include "capture/launch/standstill.h"
+#include "capture/launch/stop_self.h"
 #include "capture/preload/safe.h"
 #include "capture/standby/standby.h"
 #include "capture/supervisor/adopt.h"
@@ -21,7 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define GROUP_WAIT_MS 30 /* a signal to the whole group reaches the worker within this time too */
+#define GROUP_WAIT_MS 30     /* a signal to the whole group reaches the worker within this time too */
+#define GOES_ON_NS 200000000 /* the worker sees within this time that the command goes on */
 
 /* The descriptor, or the negative word that came instead, or -EPIPE. */
 int keeper_receive(int sock, int *ret_word)
@@ -69,6 +71,14 @@ void keeper_emit_end(struct sup *s, int status)
 
 /* ---- signals ---- */
 
+/* CLOCK_MONOTONIC, ns. */
+static int64_t keeper_monotonic_ns(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
 /* Sends the signal to the command, which another process waits for and whose number may be another process's then. So a
  * descriptor of it is opened first; only then is it asked whether it was over already. */
 static void signal_root(const struct keeper *k, int sig)
@@ -92,7 +102,11 @@ static void forward_signal(struct keeper *k, const struct signalfd_siginfo *si)
 {
 	unsigned sig = si->ssi_signo;
 	pid_t root = k->control->root;
-	if (sig == SIGCHLD || sig > 64 || root <= 0)
+	if (sig == SIGCONT) {
+		stop_guard_set();
+		k->continued = keeper_monotonic_ns();
+	}
+	if (sig == SIGCHLD || sig > 64 || root <= 0 || stop_is_own((int)sig, (pid_t)si->ssi_pid))
 		return;
 	if (sig == SIGCONT && si->ssi_pid == (uint32_t)k->worker) /* the command goes on already */
 		return;
@@ -119,12 +133,38 @@ static void take_signals(void *arg)
 		forward_signal(k, &si);
 }
 
-void keeper_stop_self(void)
+/* Its state in /proc/PID/stat; 0: it is gone. */
+static char read_command_state(const struct keeper *k)
 {
-	sigset_t pending;
-	if (sigpending(&pending) == 0 && sigismember(&pending, SIGCONT))
+	char name[48], text[512];
+	snprintf(name, sizeof(name), "/proc/%d/stat", k->control->root);
+	io_text(name, text, sizeof(text));
+	const char *state = strrchr(text, ')');
+	return state && state[1] == ' ' ? state[2] : '\0';
+}
+
+/* Is it to stop still, as the worker had said? Not where the command goes on already: its SIGCONT came before the stop.
+ * Of a command whose first thread has ended that cannot be seen. */
+static bool has_to_stop(const struct keeper *k)
+{
+	const char state = read_command_state(k);
+	return __atomic_load_n(&k->control->stopped, __ATOMIC_SEQ_CST) && state && !strchr("RSD", state);
+}
+
+/* Stops as the command has, so that the shell takes the terminal back. Not where a SIGCONT has come meanwhile. told: by
+ * the worker, which then has this process go on where the command does. */
+static void stop_keeper(struct keeper *k, bool told)
+{
+	struct control *c = k->control;
+	__atomic_store_n(&c->halting, 1, __ATOMIC_SEQ_CST);
+	const bool lost = (!told || has_to_stop(k)) && stop_self();
+	__atomic_store_n(&c->halting, 0, __ATOMIC_SEQ_CST);
+	if (!lost)
 		return;
-	raise(SIGSTOP);
+	k->mine[SIGCONT] = c->got[SIGCONT];
+	/* Else it was the worker's: the command goes on already. */
+	if (!told || __atomic_load_n(&c->stopped, __ATOMIC_SEQ_CST))
+		signal_root(k, SIGCONT);
 }
 
 /* ---- after the worker's death ---- */
@@ -150,7 +190,7 @@ static bool keep_on(void *arg)
 		if (pid != k->control->root)
 			continue;
 		if (WIFSTOPPED(status)) {
-			keeper_stop_self();
+			stop_keeper(k, false);
 		} else {
 			k->control->status = status;
 			k->control->ended = 1;
@@ -324,14 +364,6 @@ int64_t keeper_clock(void)
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
-/* CLOCK_MONOTONIC, ns. */
-static int64_t keeper_monotonic_ns(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
-}
-
 /* The command and its orphans, where they are this process's children and another worker records them. */
 static void reap_adopted(struct keeper *k)
 {
@@ -340,7 +372,7 @@ static void reap_adopted(struct keeper *k)
 	int status;
 	pid_t root = k->control->root;
 	if (waitid(P_PID, (id_t)root, &si, WSTOPPED | WNOHANG) == 0 && si.si_pid == root)
-		keeper_stop_self();
+		stop_keeper(k, false);
 	if (!k->control->reaped && wait4(root, &status, WNOHANG, &used) == root && !WIFSTOPPED(status)) {
 		k->control->status = status;
 		k->used = used;
@@ -501,24 +533,20 @@ static bool take_over(struct keeper *k)
 /* Is the command stopped? Before it is its program the worker waits for just that and cannot tell. */
 static bool stopped_at_start(const struct keeper *k)
 {
-	char name[48], text[512];
-	if (__atomic_load_n(&k->control->started, __ATOMIC_ACQUIRE) || !k->control->root)
-		return false;
-	snprintf(name, sizeof(name), "/proc/%d/stat", k->control->root);
-	io_text(name, text, sizeof(text));
-	const char *state = strrchr(text, ')');
-	return state && !strncmp(state, ") T", 3);
+	return !__atomic_load_n(&k->control->started, __ATOMIC_ACQUIRE) && k->control->root && read_command_state(k) == 'T';
 }
 
-/* The worker has seen the command stopped. Not where it goes on already: its SIGCONT came before the stop. */
+/* The worker has seen the command stopped. Right after a SIGCONT that may be the stop which the SIGCONT has ended, and
+ * to stop for it would be in vain: a SIGTSTP that comes meanwhile would be lost as this process is let go on. */
 static void stop_as_command(struct keeper *k)
 {
 	const unsigned stops = __atomic_load_n(&k->control->stops, __ATOMIC_ACQUIRE);
-	if (stops == k->stops)
-		return;
+	k->stop_due |= stops != k->stops;
 	k->stops = stops;
-	if (__atomic_load_n(&k->control->stopped, __ATOMIC_ACQUIRE))
-		keeper_stop_self();
+	if (!k->stop_due || (k->continued && keeper_monotonic_ns() - k->continued < GOES_ON_NS))
+		return;
+	k->stop_due = false;
+	stop_keeper(k, true);
 }
 
 /* One round of waiting: what was so as it began, how long it was at most, and whether nothing happened in it. */
@@ -535,7 +563,7 @@ static struct round await_round(struct keeper *k)
 	struct round r = {.started = __atomic_load_n(&k->control->started, __ATOMIC_ACQUIRE),
 	                  .left = __atomic_load_n(&k->control->left, __ATOMIC_ACQUIRE),
 	                  .ended = __atomic_load_n(&k->control->ended, __ATOMIC_ACQUIRE)};
-	r.timeout = r.left ? 1 : r.ended || !r.started || k->from_command >= 0 ? 20 : 500;
+	r.timeout = r.left ? 1 : r.ended || !r.started || k->from_command >= 0 || k->stop_due ? 20 : 500;
 	r.quiet = poll(p, 2, r.timeout) == 0;
 	if (p[1].revents & POLLIN)
 		(void)!read(k->life[0], c, sizeof(c));
@@ -609,7 +637,7 @@ bool keeper_wait(struct keeper *k)
 			release_output(k);
 		take_signals(k);
 		if (stopped_at_start(k))
-			keeper_stop_self(); /* as the worker has us do later */
+			stop_keeper(k, false); /* as the worker has us do later */
 		stop_as_command(k);
 		if (r.quiet)
 			look_after_run(k, &r, &still);

@@ -29,7 +29,9 @@ struct keeper {
 	bool trace;             /* by ptrace, not by notification */
 	int signals;            /* signalfd */
 	unsigned mine[65];      /* signals this process received */
-	unsigned stops;         /* how often it has stopped as the command had */
+	unsigned stops;         /* how often the command was seen stopped */
+	bool stop_due;          /* this process has not stopped for the last of them yet */
+	int64_t continued;      /* when it got a SIGCONT; CLOCK_MONOTONIC, ns; 0: never */
 	struct sigaction xfsz;  /* what SIGXFSZ did then: a log that may not grow must not kill its writer */
 	sigset_t before;        /* the signal mask we were started with */
 	bool closed[3];         /* standard descriptors that we were started without */
@@ -60,8 +62,5 @@ void keeper_emit_end(struct sup *s, int status);
 int keeper_receive(int sock, int *ret_word);
 /* The wall clock, ns since 1970. */
 int64_t keeper_clock(void);
-/* Stops as the command has, so that the shell takes the terminal back. Not where the signal to go on is pending: a stop
- * would take that away. All signals are blocked. */
-void keeper_stop_self(void);
 
 #endif

@@ -10,6 +10,7 @@
 #include "capture/launch/features.h"
 #include "capture/launch/launch_int.h"
 #include "capture/launch/run.h"
+#include "capture/launch/stop_self.h"
 #include "capture/preload/preload_library.h"
 #include "capture/preload/safe.h"
 #include "event/log_place.h"
@@ -299,6 +300,8 @@ static void block_signals(struct keeper *k)
 	sigdelset(&all, SIGSEGV);
 	sigdelset(&all, SIGBUS);
 	sigprocmask(SIG_BLOCK, &all, &k->before);
+	stop_guard_set();
+	stop_guard_spare(&all);
 	k->signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }
@@ -428,11 +431,13 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 		keeper_dismiss_standby(&k);
 		*ret_note = note_of_record(&k);
 		*ret_status = k.control->status;
+		stop_guard_drop();
 		sigprocmask(SIG_SETMASK, &k.before, NULL);
 		return 0;
 	}
 	if (begun) {
 		prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+		stop_guard_drop();
 		sigprocmask(SIG_SETMASK, &k.before, NULL);
 	}
 	if (k.safe)

@@ -1,5 +1,6 @@
 /* The command without a recorder, or with one that does not watch it. */
 #include "capture/launch/launch_int.h"
+#include "capture/launch/stop_self.h"
 
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -28,7 +29,10 @@ static bool orphans_over(const struct run_options *o, struct rusage *used)
  * too. What somebody else sends to the group the command gets twice: without a worker nobody could tell. */
 static void hand_on(pid_t pid, const siginfo_t *si)
 {
-	if (si->si_signo != SIGCHLD && si->si_code != SI_KERNEL && si->si_pid != pid)
+	if (si->si_signo == SIGCONT)
+		stop_guard_set();
+	if (si->si_signo != SIGCHLD && !stop_is_own(si->si_signo, si->si_pid) && si->si_code != SI_KERNEL &&
+	    si->si_pid != pid)
 		kill(pid, si->si_signo);
 }
 
@@ -37,6 +41,8 @@ static void hand_on(pid_t pid, const siginfo_t *si)
 static pid_t fork_bare(const struct keeper *k, const struct run_observer *o, const sigset_t *before)
 {
 	pid_t pid = fork();
+	if (pid < 0)
+		stop_guard_drop();
 	if (pid <= 0)
 		sigprocmask(SIG_SETMASK, before, NULL);
 	if (pid < 0 && k->o->say)
@@ -65,8 +71,9 @@ static void await_bare(const struct run_observer *o, pid_t pid, const sigset_t *
 			continue;
 		}
 		if (WIFSTOPPED(status)) {
-			if (got == pid)
-				keeper_stop_self(); /* the shell that waits for us takes the terminal back */
+			/* Stops too: the shell that waits for us takes the terminal back. */
+			if (got == pid && stop_self())
+				kill(pid, SIGCONT);
 			got = 0;
 			continue;
 		}
@@ -91,6 +98,8 @@ int launch_bare(const struct keeper *k, int *ret_status)
 	sigdelset(&all, SIGSEGV);
 	sigdelset(&all, SIGBUS);
 	sigprocmask(SIG_BLOCK, &all, &before);
+	stop_guard_set();
+	stop_guard_spare(&all);
 	pid_t pid = fork_bare(k, o, &before);
 	if (o && o->started)
 		o->started(o->arg, pid, false, NULL, NULL, keeper_clock());
@@ -100,6 +109,7 @@ int launch_bare(const struct keeper *k, int *ret_status)
 	bool last = orphans_over(k->o, &used);
 	if (o && o->ended)
 		o->ended(o->arg, *ret_status, last, keeper_clock(), &n);
+	stop_guard_drop();
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return 0;
 }

@@ -358,8 +358,8 @@ static void handle_tracee_stop(struct tracer *r, pid_t tid, int status)
 			request = PTRACE_LISTEN;
 			if (tid == s->root)
 				worker_stop(r->w->control, r->w->keeper);
-		} else if (tid == s->root && __atomic_exchange_n(&r->w->control->stopped, 0, __ATOMIC_ACQ_REL)) {
-			worker_signal_keeper(r->w->keeper, SIGCONT);
+		} else if (tid == s->root) {
+			worker_go_on(r->w->control, r->w->keeper);
 		}
 	} else if (!event) {
 		inject = sig; /* a signal on its way to the program */

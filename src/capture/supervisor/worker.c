@@ -369,7 +369,13 @@ void worker_continue(struct control *c, pid_t keeper)
 	    (!__atomic_load_n(&c->ended, __ATOMIC_ACQUIRE) && procfs_stat(c->root, &f) == 0 &&
 	     (f.state == 'T' || f.state == 't')))
 		return;
-	if (__atomic_exchange_n(&c->stopped, 0, __ATOMIC_ACQ_REL))
+	worker_go_on(c, keeper);
+}
+
+void worker_go_on(struct control *c, pid_t keeper)
+{
+	/* Not where the keeper has not stopped: a SIGCONT would take away a SIGTSTP that it has not read yet. */
+	if (__atomic_exchange_n(&c->stopped, 0, __ATOMIC_SEQ_CST) && __atomic_load_n(&c->halting, __ATOMIC_SEQ_CST))
 		worker_signal_keeper(keeper, SIGCONT);
 }
 

@@ -23,6 +23,7 @@ struct control {
 	unsigned ended;   /* the command ended */
 	unsigned stopped; /* the command is stopped, and the keeper is to be */
 	unsigned stops;   /* how often it was; the keeper stops itself once for each */
+	unsigned halting; /* the keeper is about to stop, or has. Written by the keeper */
 	unsigned done;    /* log closed, nobody left */
 	unsigned left;    /* the command has ended, and processes that outlive it are being recorded */
 	unsigned stays;   /* ... and are about to be ended, which is waited for */
@@ -136,9 +137,10 @@ void worker_run_end(struct worker *w, const struct proc *p, int status);
  * Somebody may continue the command alone: worker_continue, now and then, has the keeper go on too. */
 void worker_stop(struct control *c, pid_t keeper);
 /* Nothing where the keeper is not this process's parent any more. worker_continue: the keeper goes on if the command
- * does, or is over. */
+ * does, or is over. worker_go_on: it does. */
 void worker_signal_keeper(pid_t keeper, int sig);
 void worker_continue(struct control *c, pid_t keeper);
+void worker_go_on(struct control *c, pid_t keeper);
 /* Ends the log, and writes down in control what became of it. s->log is closed after it. */
 void worker_end_log(struct sup *s, struct control *c);
 /* Wakes the keeper: the command has ended, and the worker lives on. */
