@@ -74,13 +74,23 @@ static bool is_recorded_type(const struct statx *st)
 	return type == S_IFREG || type == S_IFIFO || type == S_IFSOCK || file_is_terminal(st);
 }
 
+/* The file of a descriptor that was looked at. Where the process may have closed it since, and have used its number
+ * again, a new file is not named by that number: nothing else than what was seen is told of it. */
+static struct file *file_of_descriptor(struct sup *s, const struct proc *p, int fd, const struct statx *st)
+{
+	struct where w;
+	where_fd(p->pid, fd, &w);
+	struct file *f =
+	    file_known(s, st) || where_hold_fd(&w, st) ? file_get(s, &w, true, st) : file_emitted(s, st, false, 0, NULL);
+	where_release(&w);
+	return f;
+}
+
 /* False: no memory. */
 static bool gather_descriptor(struct sup *s, const struct proc *p, int fd, unsigned mode, const struct statx *st,
                               struct gathered *g)
 {
-	struct where w;
-	where_fd(p->pid, fd, &w);
-	struct file *f = file_get(s, &w, true, st);
+	struct file *f = file_of_descriptor(s, p, fd, st);
 	if (!f || f->kind == TERM_kind_pseudo)
 		return true;
 	if (g->n == g->cap) {

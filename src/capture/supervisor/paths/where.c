@@ -1,4 +1,5 @@
 #include "base/fileid.h"
+#include "capture/supervisor/paths/far.h"
 #include "capture/supervisor/paths/links.h"
 #include "capture/supervisor/paths/where_int.h"
 #include "capture/supervisor/super.h"
@@ -281,6 +282,18 @@ void where_fd(pid_t tid, int fd, struct where *w)
 	where_clear(w, tid, AT_FDCWD);
 	snprintf(w->path, sizeof(w->path), "/proc/%d/fd/%d", tid, fd);
 	memcpy(w->given, w->path, strlen(w->path) + 1);
+}
+
+bool where_hold_fd(struct where *w, const struct statx *st)
+{
+	struct statx now;
+	int fd = openat(w->dirfd, w->path, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	w->hold = fd;
+	snprintf(w->path, sizeof(w->path), "/proc/self/fd/%d", fd);
+	return far_descriptor(fd, "", AT_EMPTY_PATH, &now) == 0 && now.stx_ino == st->stx_ino &&
+	       fileid_dev(&now) == fileid_dev(st);
 }
 
 void where_none(struct where *w)

@@ -62,6 +62,9 @@ void where_pin(struct where *w);
 void where_hold(struct where *w, bool follow, const struct statx *st, int amode);
 /* The object of a descriptor of the process. */
 void where_fd(pid_t tid, int fd, struct where *w);
+/* Makes w, as where_fd left it, independent of what the process does with the number. False: another object than that
+ * of st is behind the number by now, or none, or it cannot be told. */
+bool where_hold_fd(struct where *w, const struct statx *st);
 void where_release(struct where *w);
 /* Leads nowhere: for where_release. */
 void where_none(struct where *w);
