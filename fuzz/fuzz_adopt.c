@@ -38,7 +38,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < jobs.v.n; i++)
 		must(jobs.v.v[i].name && jobs.v.v[i].cwd && jobs.v.v[i].source);
 	must(adopt_write(&jobs, NULL, fuzz_home, false, &err, &report) == 0);
-	must(report.added == (report.jobs[0] + report.jobs[1] + report.jobs[2] + report.jobs[3] > 0));
+	uint64_t all = 0;
+	for (int i = 0; i < ADOPT_TOOL_COUNT; i++)
+		all += report.jobs[i];
+	must(report.added == (all > 0));
 	must(adopt_write(&jobs, NULL, fuzz_home, false, &err, &report) == 0 && !report.added);
 	adopt_release(&jobs);
 	return 0;

@@ -1,6 +1,6 @@
 /* adopt.h - what other tools wrote down of the files in a folder, taken into the record (doc/adopt.md).
  *
- * adopt_find looks through a folder and reads what Snakemake, Nextflow, RO-Crates and OpenLineage left there into
+ * adopt_find looks through a folder and reads what workflow systems and recorders left there (ADOPT_TOOLS) into
  * jobs: who made what, from what, when. adopt_write puts those jobs into the record that it does not know better: a job
  * all of whose outputs were recorded while they were made is left alone. What is adopted is told, not observed: each
  * edge is possible (`may`), and each execution has the gap `reported` with the name of the tool.
@@ -24,7 +24,8 @@
 	X(snakemake, "Snakemake")                                                                                          \
 	X(nextflow, "Nextflow")                                                                                            \
 	X(ro_crate, "RO-Crate")                                                                                            \
-	X(openlineage, "OpenLineage")
+	X(openlineage, "OpenLineage")                                                                                      \
+	X(strace, "strace")
 enum adopt_tool {
 #define X(name, title) ADOPT_##name,
 	ADOPT_TOOLS(X)
@@ -44,7 +45,9 @@ struct adopt_job {
 	bool ended;                /* code is known */
 	int code;                  /* exit status */
 	VEC(const char *) argv;    /* none: not told */
-	VEC(const char *) in, out; /* absolute paths, as they were told, without . and .. */
+	VEC(const char *) in, out; /* absolute paths, as they were told, without . and ..; or pipe:[...] */
+	/* When each was first used, ns; none: when the job began. TIME_NONE is the same. */
+	VEC(int64_t) in_at, out_at;
 };
 struct adopt_jobs {
 	VEC(struct adopt_job) v;

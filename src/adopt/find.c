@@ -17,21 +17,39 @@ struct search {
 	uint64_t entries;
 };
 
-static bool ends(const char *name, const char *end)
+/* How a reader knows its files. */
+enum known_by { KNOWN_NAME, KNOWN_ENDING, KNOWN_BEGINNING };
+static const struct {
+	enum known_by by;
+	const char *word;
+	int (*read)(struct adopt_jobs *l, int folder, const char *path, const char *name);
+} files[] = {
+    {KNOWN_NAME, ".command.run", adopt_read_nextflow}, {KNOWN_NAME, "ro-crate-metadata.json", adopt_read_ro_crate},
+    {KNOWN_ENDING, ".strace", adopt_read_strace},      {KNOWN_BEGINNING, "strace.", adopt_read_strace},
+    {KNOWN_ENDING, ".json", adopt_read_openlineage},   {KNOWN_ENDING, ".jsonl", adopt_read_openlineage},
+    {KNOWN_ENDING, ".ndjson", adopt_read_openlineage},
+};
+
+static bool is_known(enum known_by by, const char *name, const char *word)
 {
-	return str_ends(str_of(name), str_of(end));
+	switch (by) {
+	case KNOWN_NAME:
+		return strcmp(name, word) == 0;
+	case KNOWN_ENDING:
+		return str_ends(str_of(name), str_of(word));
+	case KNOWN_BEGINNING:
+		return str_starts(str_of(name), str_of(word));
+	}
+	return false;
 }
 
-/* What lies in a folder by this name, if a reader knows it. 0, also where none does; -ENOMEM. */
+/* What lies in a folder by this name, if a reader knows it: the first of the table that does. 0, also where none does;
+ * -ENOMEM. */
 static int look_at_file(struct search *s, int folder, const char *name)
 {
-	const char *path = buf_cstr(&s->path);
-	if (!strcmp(name, ".command.run"))
-		return adopt_read_nextflow(s->l, folder, path);
-	if (!strcmp(name, "ro-crate-metadata.json"))
-		return adopt_read_ro_crate(s->l, folder, path);
-	if (ends(name, ".json") || ends(name, ".jsonl") || ends(name, ".ndjson"))
-		return adopt_read_openlineage(s->l, folder, path, name);
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		if (is_known(files[i].by, name, files[i].word))
+			return files[i].read(s->l, folder, buf_cstr(&s->path), name);
 	return 0;
 }
 

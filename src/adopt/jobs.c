@@ -38,6 +38,8 @@ void adopt_release(struct adopt_jobs *jobs)
 		vec_release(&jobs->v.v[i].argv);
 		vec_release(&jobs->v.v[i].in);
 		vec_release(&jobs->v.v[i].out);
+		vec_release(&jobs->v.v[i].in_at);
+		vec_release(&jobs->v.v[i].out_at);
 	}
 	vec_release(&jobs->v);
 	vec_release(&jobs->passed);
@@ -158,6 +160,19 @@ int adopt_output(struct adopt_jobs *l, struct adopt_job *j, const char *base, st
 	if (slot)
 		*slot = text;
 	return text && !slot ? -ENOMEM : rc;
+}
+
+int adopt_edge_at(struct adopt_job *j, bool in, const char *path, int64_t time)
+{
+	if ((in ? j->in.n : j->out.n) >= ADOPT_WORDS_MOST)
+		return 0;
+	const char **slot = in ? vec_add(&j->in) : vec_add(&j->out);
+	int64_t *at = !slot ? NULL : in ? vec_add(&j->in_at) : vec_add(&j->out_at);
+	if (!at)
+		return -ENOMEM;
+	*slot = path;
+	*at = time;
+	return 0;
 }
 
 /* ---- documents ---- */

@@ -63,10 +63,10 @@ static int take_files(struct adopt_jobs *l, struct adopt_job *j, int folder, con
 }
 
 /* Beside .command.run. 0, also where it cannot be read or says nothing; -ENOMEM. */
-int adopt_read_nextflow(struct adopt_jobs *l, int folder, const char *path)
+int adopt_read_nextflow(struct adopt_jobs *l, int folder, const char *path, const char *name)
 {
 	struct buf run = {0}, script = {0}, code = {0};
-	int rc = adopt_file(folder, ".command.run", &run);
+	int rc = adopt_file(folder, name, &run);
 	struct adopt_job *j = rc < 0 ? NULL : adopt_job_new(l, ADOPT_nextflow, path);
 	if (rc == 0 && !j)
 		rc = -ENOMEM;

@@ -115,12 +115,12 @@ static int take_action(const struct crate *c, const json_t *action, const char *
 }
 
 /* Of ro-crate-metadata.json. 0, also where that is none; -ENOMEM. */
-int adopt_read_ro_crate(struct adopt_jobs *l, int folder, const char *path)
+int adopt_read_ro_crate(struct adopt_jobs *l, int folder, const char *path, const char *name)
 {
 	struct buf source = {0};
 	int rc = 0;
-	buf_printf(&source, "%s/ro-crate-metadata.json", path);
-	json_t *o = adopt_json(l, folder, "ro-crate-metadata.json", buf_cstr(&source), &rc);
+	buf_printf(&source, "%s/%s", path, name);
+	json_t *o = adopt_json(l, folder, name, buf_cstr(&source), &rc);
 	struct crate c = {.l = l, .folder = path, .graph = json_object_get(o, "@graph")};
 	if (o && !json_is_array(c.graph))
 		rc = adopt_pass(l, buf_cstr(&source), "it has no @graph");

@@ -20,6 +20,9 @@ int adopt_shell(struct adopt_jobs *l, struct adopt_job *j, struct str line);
  * path and one that is too long are left out. */
 int adopt_input(struct adopt_jobs *l, struct adopt_job *j, const char *base, struct str path);
 int adopt_output(struct adopt_jobs *l, struct adopt_job *j, const char *base, struct str path);
+/* The same of a path that is the list's own text, with the time of the first use. A job has either all times or none.
+ */
+int adopt_edge_at(struct adopt_job *j, bool in, const char *path, int64_t time);
 /* A sentence on what could not be read: "FILE: WHY". 0, -ENOMEM. */
 int adopt_pass(struct adopt_jobs *l, const char *file, const char *why);
 
@@ -36,8 +39,9 @@ int64_t adopt_date(struct str s);
 
 /* The readers. Each: the folder as a descriptor and as an absolute path, a name in it. 0, -ENOMEM. */
 int adopt_read_snakemake(struct adopt_jobs *l, int folder, const char *path); /* folder: of .snakemake */
-int adopt_read_nextflow(struct adopt_jobs *l, int folder, const char *path);  /* folder: of a task */
-int adopt_read_ro_crate(struct adopt_jobs *l, int folder, const char *path);  /* folder: of its metadata */
+int adopt_read_nextflow(struct adopt_jobs *l, int folder, const char *path, const char *name); /* folder: of a task */
+int adopt_read_ro_crate(struct adopt_jobs *l, int folder, const char *path, const char *name); /* of its metadata */
+int adopt_read_strace(struct adopt_jobs *l, int folder, const char *path, const char *name);   /* a log */
 int adopt_read_openlineage(struct adopt_jobs *l, int folder, const char *path, const char *name);
 
 #endif

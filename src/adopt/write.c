@@ -53,10 +53,18 @@ static uint64_t emit(struct adopt_writer *w, const struct event *ev)
 
 /* ---- files ---- */
 
+/* A pipe of a traced log, and no path. */
+static bool is_pipe(const char *path)
+{
+	return path[0] != '/';
+}
+
 /* Is the file at path what the job left, or found? from, to: between which it was modified then. */
 static struct adopted_file look_at(const char *path, int64_t from, int64_t to, struct adopt_report *r)
 {
 	struct adopted_file f = {.same = false};
+	if (is_pipe(path))
+		return f;
 	if (fileid_get(AT_FDCWD, path, false, &f.id) < 0) {
 		r->gone++;
 		return f;
@@ -85,7 +93,7 @@ static uint64_t domain_number(struct adopt_writer *w, struct str name, struct st
 /* The number of the file; one that is not known for what it was is known by its path. */
 static uint64_t file_number(struct adopt_writer *w, const struct adopted_file *f, const char *path, int64_t time)
 {
-	struct event_file ev = {.kind = TERM_kind_regular, .path = str_of(path)};
+	struct event_file ev = {.kind = is_pipe(path) ? TERM_kind_pipe : TERM_kind_regular, .path = str_of(path)};
 	struct str domain = str_of("adopted"), type = str_of("");
 	bool network = false;
 	ev.ino = hash_str(ev.path);
@@ -207,6 +215,12 @@ static void emit_access(struct adopt_writer *w, const struct adopted_file *f, co
 	                                       .state = f->same && writes}});
 }
 
+/* When an edge begins: as it was told, within the job; else with it. */
+static int64_t edge_time(int64_t told, int64_t start, int64_t end)
+{
+	return told == TIME_NONE || told < start ? start : told > end ? end : told;
+}
+
 /* The job's process, its files as they are now, a gap that says that it is only reported, its end. */
 static void emit_job(struct adopt_writer *w, const struct adopt_job *j)
 {
@@ -219,12 +233,14 @@ static void emit_job(struct adopt_writer *w, const struct adopt_job *j)
 	                        .process = {.pid = job & 0x7fffffff, .started = (int64_t)(job >> 1), .forked = TIME_NONE}});
 	emit_exec(w, j, proc, start);
 	for (size_t i = 0; i < j->in.n; i++) {
-		struct adopted_file f = look_at(j->in.v[i], INT64_MIN, start, w->report);
-		emit_access(w, &f, j->in.v[i], proc, job, ACCESS_READ, start, end);
+		int64_t at = edge_time(j->in_at.n ? j->in_at.v[i] : TIME_NONE, start, end);
+		struct adopted_file f = look_at(j->in.v[i], INT64_MIN, at, w->report);
+		emit_access(w, &f, j->in.v[i], proc, job, ACCESS_READ, at, end);
 	}
 	for (size_t i = 0; i < j->out.n; i++) {
-		struct adopted_file f = look_at(j->out.v[i], start - time_grain(start), end + time_grain(end), w->report);
-		emit_access(w, &f, j->out.v[i], proc, job, ACCESS_WRITE | ACCESS_CREATE | ACCESS_TRUNC, start, end);
+		int64_t at = edge_time(j->out_at.n ? j->out_at.v[i] : TIME_NONE, start, end);
+		struct adopted_file f = look_at(j->out.v[i], at - time_grain(at), end + time_grain(end), w->report);
+		emit_access(w, &f, j->out.v[i], proc, job, ACCESS_WRITE | ACCESS_CREATE | ACCESS_TRUNC, at, end);
 	}
 	emit(w, &(struct event){.kind = EVENT_gap,
 	                        .time = end,
