@@ -29,7 +29,7 @@ while IFS= read -r line; do
 	cp "$out" "$T/out.$n"
 done <"$T/examples"
 # and they say what the page says that they say
-says "$T/out.3" means.py 'from dataset raw.h5//run1/trace, attribute raw.h5//run1/trace@rate, means.py@{1}'
+says "$T/out.3" means.py 'from dataset raw.h5//run1/trace?, attribute raw.h5//run1/trace@rate?, means.py@{1}'
 check 'who made it'
 says "$T/out.4" means.py measure.py 'raw.h5//run1/trace' && says_not "$T/out.4" notes
 check 'from what'

@@ -48,12 +48,27 @@ with h5py.File('raw.h5') as f, h5py.File('cal.h5', 'w') as t:
 END
 echo 3 >k.txt
 cmd 0 run -q --hdf5 -- $PYTHON make.py && cmd 0 run -q --hdf5 -- $PYTHON calib.py
-cmd 0 why cal.h5//temp_c@rate && says "$out" 'attribute cal.h5//temp_c@rate: made by python3 calib.py from attribute raw.h5//temp@rate, attribute raw.h5//pres@rate, attribute raw.h5//temp@unit, '
+cmd 0 why cal.h5//temp_c@rate && says "$out" 'attribute cal.h5//temp_c@rate: made by python3 calib.py from attribute raw.h5//temp@rate?, attribute raw.h5//pres@rate?, attribute raw.h5//temp@unit?, '
 check 'of an attribute the attributes come first, those of its name before the others, the one that was read last before all'
-cmd 0 why cal.h5//temp_c && says "$out" 'from dataset raw.h5//pres, dataset raw.h5//temp, k.txt@{1}, '
+cmd 0 why cal.h5//temp_c && says "$out" 'from dataset raw.h5//pres?, dataset raw.h5//temp?, k.txt@{1}, '
 check 'of a dataset they come last'
-cmd 0 why cal.h5//@NAME && says "$out" 'from attribute raw.h5//@NAME,'
+cmd 0 why cal.h5//@NAME && says "$out" 'from attribute raw.h5//@NAME?,'
 check 'the name of a file is no housekeeping'
+
+# ---- what was moved is certain, what is computed is possible
+cmd 0 lineage --down raw.h5//pres && says "$out" '? dataset cal.h5//temp_c' && says "$out" 'became dataset cal.h5//pres' && says_not "$out" '? became dataset cal.h5//pres' && cmd 0 lineage --down --certain raw.h5//pres && says "$out" 'cal.h5//pres' && says_not "$out" temp_c
+check 'what a dataset was moved to came from it, what was computed in the same program may have'
+cmd 0 lineage cal.h5//temp_c && says "$out" '? dataset raw.h5//temp' && says "$out" '─ k.txt@{1}' && cmd 0 lineage --certain cal.h5//temp_c && says "$out" k.txt && says_not "$out" 'raw.h5//' && cmd 0 lineage --certain cal.h5//pres && says "$out" 'raw.h5//pres' make.py
+check '... upwards as well, and files are certain'
+cmd 0 why cal.h5 && says "$out" 'dataset raw.h5//temp,' && cmd 0 find 'from raw.h5//pres' && says "$out" 'dataset cal.h5//temp_c?' && grep -qx 'dataset cal.h5//pres' "$out"
+check '... and find says the same'
+cat >single.py <<'END'
+import h5py
+with h5py.File('raw.h5') as f, h5py.File('half.h5', 'w') as t:
+    t['x'] = f['temp'][:] / 2
+END
+cmd 0 run -q --hdf5 -- $PYTHON single.py && cmd 0 why half.h5//x && says "$out" 'from dataset raw.h5//temp?, '
+check 'also if a program read one dataset alone'
 
 # ---- what is found
 cmd 0 find 'used raw.h5//temp' && says "$out" 'cal.h5@{1}' && says "$out" 'dataset cal.h5//temp_c' && says "$out" 'attribute cal.h5//temp_c@rate' && cmd 0 find 'made o.h5//x' && says "$out" 'dataset o.h5//x@{1}' && says "$out" 'dataset o.h5//x@{2}'

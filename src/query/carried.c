@@ -18,6 +18,7 @@ struct carried_whole {
 /* What was found out, and is asked for again for each object of a file. */
 struct carried {
 	struct idmap carriers; /* version of an object -> number of the version of its file that carries it, 0 none */
+	struct idmap holders;  /* files -> whether objects may be in them */
 	struct idmap copied;   /* versions of files whose copies are in `copies` */
 	VEC(struct carried_whole) copies;
 	store_id version; /* of which `whole` tells, 0 none */
@@ -38,12 +39,39 @@ void carried_free(struct carried *c)
 	if (!c)
 		return;
 	idmap_release(&c->carriers);
+	idmap_release(&c->holders);
 	idmap_release(&c->copied);
 	vec_release(&c->copies);
 	free(c);
 }
 
 /* ---- which version of the file an object came with ---- */
+
+/* May objects be in the file? A file that was opened by its name has its root group in the record. 1, 0, -errno. */
+static int may_hold(struct objects *o, store_id file)
+{
+	static const char *const suffixes[] = {
+#define CONTAINER(suffix) suffix,
+#include "query/containers.def"
+#undef CONTAINER
+	};
+	bool is_new;
+	store_id root;
+	struct file_info f;
+	struct carried *memo = carried_memo(o);
+	uint32_t *known = memo ? idmap_add(&memo->holders, file, 0, &is_new) : NULL;
+	if (!known)
+		return -ENOMEM;
+	if (!is_new)
+		return (int)*known;
+	int r = store_objects_by_name(o->s, file, str_of("//"), &root, 1);
+	bool holds = r > 0;
+	if (r == 0 && (r = store_file(o->s, file, &f)) > 0)
+		for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
+			holds |= f.kind == TERM_kind_regular && str_ends(f.path, str_of(suffixes[i]));
+	*known = holds;
+	return r < 0 ? r : holds;
+}
 
 /* Of the file's versions 1..n, the last whose makers did not tell what they did to each object. 1, 0, -errno. */
 static int find_carrier(struct objects *o, store_id file, uint64_t n, store_id *ret)
@@ -101,7 +129,9 @@ static int find_carrier_number(struct objects *o, store_id version, store_id fil
 	store_id carrier;
 	uint64_t n;
 	*ret = 0;
-	int r = store_version(o->s, version, &v);
+	int r = may_hold(o, file);
+	if (r > 0)
+		r = store_version(o->s, version, &v);
 	if (r > 0)
 		r = version_at(o->s, file, v.start, &n) < 0 ? -EIO : find_carrier(o, file, n, &carrier);
 	if (r > 0)
@@ -397,13 +427,12 @@ static int add_used_objects(struct objects *o, store_id exec, const struct versi
 	return r < 0 ? r : 0;
 }
 
-/* May the version of a file carry objects: is it of a file that has some, and did its makers not tell of them? 1, 0,
- * -errno. */
+/* May the version of a file carry objects: is it of a file that may have some, and did its makers not tell of them? 1,
+ * 0, -errno. */
 static int is_carrier(struct objects *o, const struct version_info *v)
 {
-	store_id root;
 	bool told = true;
-	int r = v->origin == ORIGIN_EXTERNAL ? 0 : store_objects_by_name(o->s, v->file, str_of("//"), &root, 1);
+	int r = v->origin == ORIGIN_EXTERNAL ? 0 : may_hold(o, v->file);
 	if (r > 0)
 		r = objects_made_so(o, v->id, v->file, &told);
 	return r < 0 ? r : !told;

@@ -12,11 +12,14 @@ static int follow_one_file(struct lineage_walk *w, uint32_t i, struct lineage_bo
 	bool up = w->o->direction == LINEAGE_UP;
 	struct lineage_run run = {.n = 0};
 	struct lineage_bound then = bound;
+	int object = lineage_is_object(w, w->got.v[k].to);
+	if (object < 0)
+		return object;
 	for (; k < end; k++) {
 		struct edge *e = &w->got.v[k];
 		if (!lineage_passes(w, bound, host, e->lo, up ? INT64_MAX : e->hi, &then))
 			continue;
-		lineage_settle(w, i, host, e, &then);
+		lineage_settle(w, i, host, object, e, &then);
 		if (w->o->certain && run.n && e->sure != run.e.sure) {
 			run.n = e->sure ? 0 : run.n; /* what is not sure does not count beside what is */
 			if (!e->sure)

@@ -20,8 +20,9 @@ struct lineage_bound {
 /* What the walk knows of a node besides the result. */
 struct lineage_state {
 	struct lineage_bound pending; /* best it was reached with; what it was expanded with, once it was */
-	/* Of an execution: what of it is sure to come before (down: after) the edges by which it was reached. */
-	struct lineage_bound settled;
+	/* Of an execution: what of it is sure to come before (down: after) the edges by which it was reached: from versions
+	 * of objects of HDF5 files, and from others. */
+	struct lineage_bound settled[2];
 	struct lineage_bound informed; /* ... by which it was reached along wasInformedBy, whatever part of it that was */
 	uint32_t ways;  /* list in walk.ways of the parts of it by which it was reached; `settled` is its own, part 0 */
 	uint8_t queued; /* in which queues, enum lineage_place */
@@ -81,6 +82,7 @@ struct lineage_scripts {
 /* An execution that others count to is reached by way of some of these: what another one did is only possible. */
 struct lineage_way {
 	uint32_t part, next; /* next: 0 at the end */
+	bool object;         /* from versions of objects of HDF5 files */
 	struct lineage_bound bound;
 };
 
@@ -160,8 +162,9 @@ int lineage_enqueue(struct lineage_walk *w, struct lineage_queue *q, uint32_t i)
 int lineage_reach_whole(struct lineage_walk *w, uint32_t i);
 /* Execution i is come to by an object that it copied: what it was told to do by counts. 0 or -ENOMEM. */
 int lineage_reach_partly(struct lineage_walk *w, uint32_t i);
-/* Execution i was reached by way of a part of it, with what surely comes in time for that. 0 or -ENOMEM. */
-int lineage_settle_part(struct lineage_walk *w, uint32_t i, uint32_t part, struct lineage_bound bound);
+/* Execution i was reached by way of a part of it, from a version of an object or another one, with what surely comes in
+ * time for that. 0 or -ENOMEM. */
+int lineage_settle_part(struct lineage_walk *w, uint32_t i, uint32_t part, bool object, struct lineage_bound bound);
 /* The end of the edges from the k-th on that lead to one thing. */
 size_t lineage_run_end(const struct edges *e, size_t k);
 /* Counts an edge, or what it leads to, that the node left out. 0 or -ENOMEM. */
@@ -209,10 +212,14 @@ void lineage_run_add(const struct lineage_walk *w, struct lineage_run *run, cons
                      struct lineage_bound bound);
 /* Where the bound of a part of execution i is kept; NULL without memory, or, where none is made, if there is none. It
  * moves when another one is made. */
-struct lineage_bound *lineage_part_bound(struct lineage_walk *w, uint32_t i, uint32_t part, bool make);
-/* Is e, of execution i, sure and of a part by which i was reached? Else it is made possible, or folded, too. *ret:
- * where it is sure and only that is followed, the bound with which it goes on. */
-void lineage_settle(struct lineage_walk *w, uint32_t i, uint32_t host, struct edge *e, struct lineage_bound *ret);
+struct lineage_bound *lineage_part_bound(struct lineage_walk *w, uint32_t i, uint32_t part, bool object, bool make);
+/* Is e, of execution i, sure and of a part by which i was reached? Else it is made possible, or folded, too. So it is
+ * where e leads to an object (`object`), and i was reached from objects alone: what is computed may have come from all.
+ * *ret: where it is sure and only that is followed, the bound with which it goes on. */
+void lineage_settle(struct lineage_walk *w, uint32_t i, uint32_t host, bool object, struct edge *e,
+                    struct lineage_bound *ret);
+/* Is it a version of an object of an HDF5 file? 1, 0, -errno. */
+int lineage_is_object(struct lineage_walk *w, store_id version);
 
 /* ---- lineage_class.c ---- */
 

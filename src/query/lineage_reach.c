@@ -61,7 +61,7 @@ int lineage_node_of(struct lineage_walk *w, store_id id, bool exec, uint32_t *re
 	}
 	w->nodes[w->n_nodes] = (struct lineage_node){.id = id, .exec = exec};
 	w->states[w->n_nodes] = (struct lineage_state){.pending = {lineage_worst_time(w), 0},
-	                                               .settled = {lineage_worst_time(w), 0},
+	                                               .settled = {{lineage_worst_time(w), 0}, {lineage_worst_time(w), 0}},
 	                                               .informed = {lineage_worst_time(w), 0}};
 	if (!table_add(&w->seen, lineage_node_hash(id, exec), (uint32_t)w->n_nodes))
 		return -ENOMEM;
@@ -118,9 +118,9 @@ int lineage_reach_partly(struct lineage_walk *w, uint32_t i)
 	return lineage_enqueue(w, w->execs, i);
 }
 
-int lineage_settle_part(struct lineage_walk *w, uint32_t i, uint32_t part, struct lineage_bound bound)
+int lineage_settle_part(struct lineage_walk *w, uint32_t i, uint32_t part, bool object, struct lineage_bound bound)
 {
-	struct lineage_bound *at = lineage_part_bound(w, i, part, true);
+	struct lineage_bound *at = lineage_part_bound(w, i, part, object, true);
 	if (!at)
 		return -ENOMEM;
 	return lineage_improve(w, at, bound) ? lineage_enqueue(w, w->execs, i) : 0;

@@ -90,12 +90,12 @@ int lineage_exec_host(struct lineage_walk *w, store_id exec, uint32_t *ret)
 /* ---- parts of an execution ---- */
 
 /* Where the bound of a part of execution i is kept; NULL without memory, or, where none is made, if there is none. */
-struct lineage_bound *lineage_part_bound(struct lineage_walk *w, uint32_t i, uint32_t part, bool make)
+struct lineage_bound *lineage_part_bound(struct lineage_walk *w, uint32_t i, uint32_t part, bool object, bool make)
 {
 	if (!part)
-		return &w->states[i].settled;
+		return &w->states[i].settled[object];
 	for (uint32_t k = w->states[i].ways; k; k = w->ways[k].next)
-		if (w->ways[k].part == part)
+		if (w->ways[k].part == part && w->ways[k].object == object)
 			return &w->ways[k].bound;
 	if (!make)
 		return NULL;
@@ -107,27 +107,38 @@ struct lineage_bound *lineage_part_bound(struct lineage_walk *w, uint32_t i, uin
 		w->ways = v;
 		w->cap_ways = cap;
 	}
-	w->ways[++w->n_ways] = (struct lineage_way){part, w->states[i].ways, {lineage_worst_time(w), 0}};
+	w->ways[++w->n_ways] = (struct lineage_way){part, w->states[i].ways, object, {lineage_worst_time(w), 0}};
 	w->states[i].ways = (uint32_t)w->n_ways;
 	return &w->ways[w->n_ways].bound;
 }
 
-/* Does what e says surely come in time for the edges by which execution i was reached, and was it the same part of it
- * that did both? What may have come too late, or too early, is possible; so is what another part did. *ret: where it is
- * sure, the bound with which it goes on. */
-void lineage_settle(struct lineage_walk *w, uint32_t i, uint32_t host, struct edge *e, struct lineage_bound *ret)
+int lineage_is_object(struct lineage_walk *w, store_id version)
 {
-	bool up = w->o->direction == LINEAGE_UP, in_time = false;
-	const struct lineage_bound *way = lineage_part_bound(w, i, e->part, false);
-	const struct lineage_bound *from[] = {&w->states[i].informed, way};
+	struct version_sort v;
+	int r = w->objects.any ? store_version_sort(w->s, version, &v) : 0;
+	return r > 0 ? objects_is_object(v.kind) : r;
+}
+
+/* Does what e says surely come in time for the edges by which execution i was reached, and was it the same part of it
+ * that did both? What may have come too late, or too early, is possible; so is what another part did, and what is
+ * between two objects. *ret: where it is sure, the bound with which it goes on. */
+void lineage_settle(struct lineage_walk *w, uint32_t i, uint32_t host, bool object, struct edge *e,
+                    struct lineage_bound *ret)
+{
+	bool up = w->o->direction == LINEAGE_UP, in_time = false, reached = false;
+	const struct lineage_bound *from[] = {&w->states[i].informed, lineage_part_bound(w, i, e->part, false, false),
+	                                      lineage_part_bound(w, i, e->part, true, false)};
 	struct lineage_bound best = {lineage_worst_time(w), 0}, then;
-	for (size_t k = 0; k < 2; k++)
-		if (from[k] && lineage_passes(w, *from[k], host, e->lo, up ? INT64_MAX : e->over, &then)) {
+	for (size_t k = 0; k < sizeof(from) / sizeof(from[0]); k++) {
+		reached |= k && from[k] && from[k]->t != lineage_worst_time(w);
+		if ((k < 2 || !object) && from[k] &&
+		    lineage_passes(w, *from[k], host, e->lo, up ? INT64_MAX : e->over, &then)) {
 			lineage_improve(w, &best, then);
 			in_time = true;
 		}
+	}
 	e->sure &= in_time;
-	e->folded = !in_time && (!way || way->t == lineage_worst_time(w));
+	e->folded = !in_time && !reached;
 	if (w->o->certain && in_time)
 		*ret = best;
 }

@@ -78,7 +78,8 @@ static int follow_one_exec(struct lineage_walk *w, uint32_t i, struct lineage_bo
 	struct lineage_run run;
 	struct lineage_bound settled;
 	uint32_t host, exec;
-	int r = lineage_exec_host(w, w->got.v[k].to, &host);
+	int object = lineage_is_object(w, w->nodes[i].id);
+	int r = object < 0 ? object : lineage_exec_host(w, w->got.v[k].to, &host);
 	if (r < 0)
 		return r;
 	collect_run(w, bound, host, k, end, &run);
@@ -91,7 +92,7 @@ static int follow_one_exec(struct lineage_walk *w, uint32_t i, struct lineage_bo
 		const struct edge *e = &w->got.v[m];
 		if ((e->sure || !run.e.sure || !w->o->certain) &&
 		    lineage_passes(w, bound, host, e->lo, up ? e->over : INT64_MAX, &settled))
-			r = lineage_settle_part(w, exec, e->part, w->states[i].empty && up ? never_in_time(w) : settled);
+			r = lineage_settle_part(w, exec, e->part, object, w->states[i].empty && up ? never_in_time(w) : settled);
 	}
 	return r;
 }

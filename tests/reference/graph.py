@@ -892,18 +892,19 @@ class Graph:
             apart = host is not None and host != there and bound != NEVER
             return bound + 2 * self.skew if apart else bound
 
-        # The part is None for a version, and for an execution that the walk came to along wasInformedBy.
-        reached, work = defaultdict(set), [(root, NEVER, None, None)]
+        # The part is None for a version, and for an execution that the walk came to along wasInformedBy. Computed: where
+        # only what is sure is followed, an execution that the walk came to from an object.
+        reached, work = defaultdict(set), [(root, NEVER, None, None, False)]
         seen = {root}
         while work:
-            thing, bound, host, part = work.pop()
-            if any(bound <= b if h == host else bound + 2 * self.skew <= b for b, h in reached[thing, part]):
+            thing, bound, host, part, computed = work.pop()
+            if any(bound <= b if h == host else bound + 2 * self.skew <= b for b, h in reached[thing, part, computed]):
                 continue
-            reached[thing, part].add((bound, host))
+            reached[thing, part, computed].add((bound, host))
             if isinstance(thing, Version):
-                work += [(w, bound, host, None) for (v, w), e in self.derived.items() if v is thing and asked(e)]
+                work += [(w, bound, host, None, False) for (v, w), e in self.derived.items() if v is thing and asked(e)]
                 if servers and is_connection(thing):
-                    work += [(w, bound, host, None) for w in self.versions
+                    work += [(w, bound, host, None, False) for w in self.versions
                              if w is not thing and w.file is thing.file and is_connection(w) and
                              w.start <= at(bound, host, w.writes[0].host)]
                 for (v, x, by), e in self.generated.items():
@@ -911,20 +912,22 @@ class Graph:
                     if v is thing and asked(e) and e.lo <= b:
                         seen.add(x)
                         originals = [] if everything else self.originals(thing, x)
-                        work += [(w, bound, host, None) for w in originals
+                        work += [(w, bound, host, None, False) for w in originals
                                  if any(asked(u) for (y, v, _), u in self.used.items() if y is x and v is w)]
                         if originals:
                             continue  # of the rest it is the program that counts, and that is the machine's
                         followed = thing is root and not certain or not self.is_empty(thing)
                         if everything or (e.via != CACHE and followed):
                             limit = e.earliest_end if certain else e.hi
-                            work.append((x, min(b, limit), x.host, by if certain else None))
+                            work.append((x, min(b, limit), x.host, by if certain else None,
+                                         certain and thing.file.kind in OBJECTS))
             else:
-                work += [(v, bound, host, None) for (x, v, by), e in self.used.items()
-                         if x is thing and asked(e) and e.lo <= bound and part in (None, by)]
+                work += [(v, bound, host, None, False) for (x, v, by), e in self.used.items()
+                         if x is thing and asked(e) and e.lo <= bound and part in (None, by) and
+                         not (computed and v.file.kind in OBJECTS)]
                 for (x, y, _), e in self.informed.items():
                     if x is thing and asked(e):
-                        work.append((y, at(min(bound, e.hi), host, y.host), y.host, None))
+                        work.append((y, at(min(bound, e.hi), host, y.host), y.host, None, False))
             seen |= {w[0] for w in work}
         return sorted(("V %s" if isinstance(s, Version) else "X %s") % s for s in seen)
 
