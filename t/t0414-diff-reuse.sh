@@ -15,11 +15,11 @@ printf 'd\nc\n' >b.c
 cmd 0 run -- sh build.sh
 sleep 0.05
 printf 'b\nx\na\n' >a.c
-cmd 0 run -- sh build.sh && cmd 1 diff && says "$out" 'first cause   an input: a.c' && says "$out" 'b.c  only in A, 4 B; B used what A made with it' && says "$out" 'sort  only in A; B used what A made'
+cmd 0 run -- sh build.sh && cmd 1 diff && says "$out" 'first cause   an input: a.c' && says "$out" 'b.c  only in A, 4 B; B reused a file that A had made from it' && says "$out" 'sort  only in A; B reused what A had made with it'
 check 'an incremental build: the source that was changed'
 cmd 1 diff --json && json '[.rungs[].differences[]] | map(select(.subject == "'"$T/work/b.c"'" and .reused and .rooted == false)) | length == 1'
 check 'and as JSON'
-cmd 1 diff @ @~1 && says "$out" 'first cause   an input: a.c' && says "$out" 'b.c  only in B, 4 B; A used what B made with it'
+cmd 1 diff @ @~1 && says "$out" 'first cause   an input: a.c' && says "$out" 'b.c  only in B, 4 B; A reused a file that B had made from it'
 check 'and the other way round'
 
 # What was not taken over is a difference still.

@@ -79,6 +79,22 @@ bool run_counts_complete(const struct run_info *r)
 	return !gaps_that_lack(r->gaps, GAP_ACCESSES);
 }
 
+void fmt_copied_script(struct buf *b, size_t from)
+{
+	for (size_t at = from; at < b->n;) {
+		size_t end = at;
+		while (end < b->n && b->p[end] != ' ')
+			end++;
+		struct str name = engine_copied_script(str_n(b->p + at, end - at));
+		if (name.n) {
+			memmove(b->p + at, b->p + end - name.n, b->n - end + name.n);
+			b->n -= end - at - name.n;
+			return;
+		}
+		at = end + 1;
+	}
+}
+
 struct str run_rerun_of(const struct run_info *r)
 {
 	static const char label[] = "rerun=";

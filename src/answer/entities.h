@@ -40,6 +40,9 @@ bool version_is_current(const struct version_info *v, const struct file_info *f)
 int version_since(struct store *s, const struct version_info *v, const struct file_info *f, struct buf *b);
 /* An execution as a command line, cut to about max bytes; a fork without exec says so. 0 or -errno. */
 int exec_name(struct store *s, store_id exec, bool brief, size_t max, struct buf *b);
+/* "python3 /w/.snakemake/scripts/tmpab12cd.fit.py", from there on in b, becomes "python3 fit.py": the name of a script
+ * that a workflow system copied before it ran it. */
+void fmt_copied_script(struct buf *b, size_t from);
 /* "samtools sort" of "samtools sort -o a.bam": the program, and its script or a word behind it that is neither an
  * option nor a file. Within name. */
 struct str command_kind(const char *name);

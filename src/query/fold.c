@@ -360,6 +360,20 @@ void fold_memo_release(struct fold_memo *m)
 	buf_release(&m->called);
 }
 
+/* Had the file, which has no name any more, its last one still when rep had ended? Then it was left there, and somebody
+ * else took it away. 1, 0, -errno. */
+static int was_left(struct store *s, store_id file, store_id rep)
+{
+	struct exec_info x;
+	struct file_info f;
+	int r = store_exec(s, rep, &x);
+	if (r <= 0 || x.end == TIME_NONE || x.end == TIME_NEVER)
+		return r < 0 ? r : 0;
+	int64_t end = x.end;
+	r = store_file(s, file, &f);
+	return r > 0 && f.kind == TERM_kind_regular ? store_named_at(s, file, f.path, end) : r < 0 ? r : 0;
+}
+
 int fold_private(struct store *s, store_id version, store_id rep)
 {
 	struct version_info v;
@@ -370,6 +384,10 @@ int fold_private(struct store *s, store_id version, store_id rep)
 		r = store_file(s, v.file, &f);
 	if (r <= 0 || v.origin != ORIGIN_OBSERVED || !may_be_private(&f))
 		return r < 0 ? r : 0;
+	r = was_left(s, v.file, rep);
+	if (r != 0)
+		return r < 0 ? r : 0;
+	r = 1;
 	for (int side = 0; side < 2 && r > 0; side++) {
 		r = side ? store_readers(s, version, &e) : store_gens(s, version, &e);
 		r = r < 0 ? r : 1;

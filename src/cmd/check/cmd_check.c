@@ -78,7 +78,10 @@ static int print_told(const struct check *c, const struct screen *out, const str
 	if (r > 0)
 		version_name(&b, &v, &f);
 	buf_printf(&b, "  (%sread by ", t->first->script ? "script, " : "");
+	size_t from = b.n;
 	r = r > 0 ? exec_name(c->s, t->first->reader, true, READER_MAX, &b) : r;
+	if (r >= 0)
+		fmt_copied_script(&b, from);
 	if (t->jobs > 1)
 		buf_printf(&b, ", in %zu jobs", t->jobs);
 	buf_char(&b, ')');

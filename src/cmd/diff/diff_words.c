@@ -46,14 +46,15 @@ int diff_side_name(const struct diff_view *v, int side, struct buf *b)
 	return r < 0 ? r : 0;
 }
 
-/* *ret_n: the version's number, 0 where there is none; the size is left out where it is not known. 0, -errno. */
-static int version_size(const struct diff_view *v, store_id id, uint64_t *ret_n, struct buf *b)
+/* *ret_n: the version's number, 0 where there is none; bytes: with all digits; the size is left out where it is not
+ * known. 0, -errno. */
+static int version_size(const struct diff_view *v, store_id id, uint64_t *ret_n, bool bytes, struct buf *b)
 {
 	struct version_info ver;
 	int r = id ? store_version(v->s, id, &ver) : 0;
 	*ret_n = r > 0 ? ver.n : 0;
 	if (r > 0 && ver.has_size)
-		fmt_size(b, ver.size, v->bytes);
+		fmt_size(b, ver.size, bytes);
 	return r < 0 ? r : 0;
 }
 
@@ -63,8 +64,14 @@ static int file_item(const struct diff_view *v, const struct diff_item *i, struc
 	struct buf before = {0}, after = {0};
 	uint64_t na = 0, nb = 0;
 	struct version_info va, vb;
-	int r = version_size(v, i->a, &na, &before);
-	r = r < 0 ? r : version_size(v, i->b, &nb, &after);
+	int r = version_size(v, i->a, &na, v->bytes, &before);
+	r = r < 0 ? r : version_size(v, i->b, &nb, v->bytes, &after);
+	if (r >= 0 && i->kind == DIFF_CHANGED && after.n && str_eq(buf_view(&before), buf_view(&after))) {
+		buf_reset(&before); /* "2.1 KiB -> 2.1 KiB" tells nobody anything: all digits do */
+		buf_reset(&after);
+		r = version_size(v, i->a, &na, true, &before);
+		r = r < 0 ? r : version_size(v, i->b, &nb, true, &after);
+	}
 	bool same_file =
 	    i->a && i->b && store_version(v->s, i->a, &va) > 0 && store_version(v->s, i->b, &vb) > 0 && va.file == vb.file;
 	fmt_path(b, i->subject);
@@ -80,7 +87,7 @@ static int file_item(const struct diff_view *v, const struct diff_item *i, struc
 			buf_printf(b, "  %s, %s; content not compared", buf_cstr(&after),
 			           i->unseen ? "modified without a change of size" : "rewritten with the same size");
 		else
-			buf_str(b, str_of("  another version of unknown size"));
+			buf_str(b, str_of("  another version; the record does not have the size of both"));
 		break;
 	case DIFF_ADDED:
 		buf_printf(b,
@@ -160,7 +167,7 @@ int diff_item_text(const struct diff_view *v, const struct diff_item *i, struct 
 		if (i->count > 1)
 			buf_printf(b, ", %u of them", i->count);
 		if (i->reused)
-			buf_printf(b, "; %s used what %s made", i->kind == DIFF_ADDED ? "A" : "B",
+			buf_printf(b, "; %s reused what %s had made with it", i->kind == DIFF_ADDED ? "A" : "B",
 			           i->kind == DIFF_ADDED ? "B" : "A");
 		return 0;
 	case DIFF_order:
@@ -272,8 +279,9 @@ int diff_cause_text(const struct diff_view *v, struct buf *b)
 	if (d->first == SIZE_MAX) {
 		buf_str(b, str_of(diff_matters(d) ? "No recorded difference reaches the outputs." : "No recorded difference."));
 		if (outputs_differ(d))
-			buf_str(b, str_of(" Not recorded: environment variables outside the list of stemma-run(1), time, random "
-			                  "numbers, the network."));
+			buf_str(b,
+			        str_of(" Not recorded: time, random numbers, the network, and environment variables that are not "
+			               "listed under ENVIRONMENT in stemma-run(1); \"env NAME=VALUE COMMAND\" records one."));
 		return 0;
 	}
 	const struct diff_item *i = &d->items[d->first];

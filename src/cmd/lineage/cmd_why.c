@@ -36,23 +36,6 @@ static int fmt_times(struct cmd *c, const struct why *n, size_t maker, struct bu
 	return r;
 }
 
-/* "python3 /w/.snakemake/scripts/tmpab12cd.fit.py", from there on, becomes "python3 fit.py". */
-static void show_copied_script(struct buf *b, size_t from)
-{
-	for (size_t at = from; at < b->n;) {
-		size_t end = at;
-		while (end < b->n && b->p[end] != ' ')
-			end++;
-		struct str name = engine_copied_script(str_n(b->p + at, end - at));
-		if (name.n) {
-			memmove(b->p + at, b->p + end - name.n, b->n - end + name.n);
-			b->n -= end - at - name.n;
-			return;
-		}
-		at = end + 1;
-	}
-}
-
 #define SHELL_COMMAND 40 /* columns of a shell with its commands, where others are one word */
 #define KIND_ARGV 400    /* bytes of a command line of which the kind is looked for */
 
@@ -69,7 +52,7 @@ static int fmt_makers(struct cmd *c, const struct why *n, size_t max, bool shell
 		size_t maker = pipeline ? shown - 1 - k : k;
 		r = exec_name(c->store, n->reps[maker], true, max ? max * 4 : KIND_ARGV, b);
 		if (r >= 0)
-			show_copied_script(b, from);
+			fmt_copied_script(b, from);
 		const char *rest = r < 0 || max ? "" : buf_cstr(b) + from + command_kind(buf_cstr(b) + from).n;
 		if (max || str_starts(str_of(rest), str_of(" -c "))) /* of sh -c, what it runs says more */
 			fmt_fit(b, from, max ? max : SHELL_COMMAND, c->out.utf8);

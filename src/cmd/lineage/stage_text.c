@@ -1,6 +1,8 @@
 #include "cmd/lineage/stage_text.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define ARGV_MAX 200 /* bytes of a command line */
 
@@ -143,6 +145,17 @@ int stage_print_programs(const struct stage_view *w, uint32_t node, const struct
 	return r < 0 ? r : 0;
 }
 
+/* Is there a stage shown whose name is not known, or is that of an output where the engine's log would have had it? */
+static bool lacks_names(const struct stage_view *w)
+{
+	for (size_t i = 0; i < w->n_groups; i++) {
+		const struct stage *g = w->groups[i].kind == GROUP_STAGE ? stage_view_stage(w, w->groups[i].node) : NULL;
+		if (g && (!g->name || (g->engine == ENGINE_NINJA && g->named != NAMED_LOG)))
+			return true;
+	}
+	return false;
+}
+
 void stage_print_rest(const struct stage_view *w)
 {
 	struct buf b = {0};
@@ -152,10 +165,12 @@ void stage_print_rest(const struct stage_view *w)
 		buf_printf(&b, "%s%llu of the workflow's own", b.n ? ", " : "", (unsigned long long)w->own);
 	if (b.n)
 		printf("+ files: %s (shown without --stages)\n", buf_cstr(&b));
-	for (size_t i = 0; i < stages_missed(w->st); i++) {
+	for (size_t i = 0; lacks_names(w) && i < stages_missed(w->st); i++) {
+		const char *path = stages_missed_path(w->st, i);
 		buf_reset(&b);
-		fmt_path(&b, str_of(stages_missed_path(w->st, i)));
-		printf("some names are unknown: %s has changed since it was recorded\n", buf_cstr(&b));
+		fmt_path(&b, str_of(path));
+		printf("some names are unknown: %s %s\n", buf_cstr(&b),
+		       access(path, F_OK) < 0 && errno == ENOENT ? "no longer exists" : "has changed since it was recorded");
 	}
 	buf_release(&b);
 }

@@ -47,10 +47,10 @@ static void print_run_fields(struct cmd *c, const struct run_info *run)
 	show_field_str("recorded", run->mode);
 	if (run->traps) {
 		buf_reset(&b);
-		buf_printf(&b, "%llu call%s stopped, ", (unsigned long long)run->traps, str_plural(run->traps));
+		buf_printf(&b, "stemma stopped %llu call%s and used ", (unsigned long long)run->traps, str_plural(run->traps));
 		fmt_duration(&b, run->recorder_cpu);
-		buf_printf(&b, " of CPU");
-		print_field_if("cost", &b);
+		buf_printf(&b, " of CPU to record the run");
+		print_field_if("overhead", &b);
 	}
 	buf_release(&b);
 }
