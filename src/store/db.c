@@ -1,5 +1,6 @@
 /* db.c - the SQLite file: opening, statements, and the tables that are kept in memory. */
 #include "base/late/late.h"
+#include "store/elsewhere/source.h"
 #include "store/pages.h"
 #include "store/schema.h"
 #include "store/store_int.h"
@@ -21,6 +22,13 @@ static const char *const sql_text[] = {
 #define SQL(name, text) text,
 #include "store/views/sql.def"
 };
+
+/* How an index that cannot be used is made anew. */
+static const char *store_hint_anew(const struct store *s)
+{
+	return s->source ? "stemma site load --questions, where the record is, writes all of it again"
+	                 : "stemma index --rebuild rebuilds it from the logs";
+}
 
 /* code: SQLite's. As errno, positive. */
 static int errno_of(int code)
@@ -57,7 +65,12 @@ int store_db_error(struct store *s, struct err *err, const char *what)
 		s->damaged = true;
 		pages_damaged();
 		err_set(err, 0, "the index '%s' is damaged: %s", s->index, sqlite3_errmsg(s->db));
-		err_hint(err, "stemma index --rebuild rebuilds it from the logs");
+		err_hint(err, "%s", store_hint_anew(s));
+		return -num;
+	}
+	if (s->source && s->source->failed.text[0]) {
+		err_set(err, 0, "%s '%s': %s", what, s->index, s->source->failed.text);
+		err_hint(err, "%s", s->source->failed.hint);
 		return -num;
 	}
 	if (num == EBUSY)
@@ -95,7 +108,8 @@ int store_step(struct store *s, sqlite3_stmt *st, struct err *err)
 	if (code == SQLITE_DONE)
 		return 0;
 	int rc = store_db_error(s, err, "cannot use the index");
-	if (!err && rc != -ENOTRECOVERABLE) {
+	/* Of damage of a file whoever asked learns otherwise: the index is made anew, and the question asked again. */
+	if (!err && (rc != -ENOTRECOVERABLE || s->source)) {
 		reads_failed++;
 		s->reads_failed++;
 	}
@@ -213,19 +227,21 @@ static int check_format(struct store *s, int64_t application, int64_t version, s
 	}
 	if (application != STORE_APPLICATION) {
 		err_set(err, 0, "'%s' is not an index of stemma", s->index);
-		err_hint(err, "stemma index --rebuild rebuilds it from the logs");
+		err_hint(err, "%s", store_hint_anew(s));
 		return -EPROTO;
 	}
 	if (version != STORE_VERSION) {
 		err_set(err, 0, "the index '%s' was made by %s version of stemma (format %lld, this one knows %d)", s->index,
 		        version > STORE_VERSION ? "a newer" : "an older", (long long)version, STORE_VERSION);
-		err_hint(err, "use that version, or make the index again with stemma index --rebuild");
+		err_hint(err, "%s",
+		         s->source ? "use that version, or load the record again with this one: stemma site load"
+		                   : "use that version, or make the index again with stemma index --rebuild");
 		return version > STORE_VERSION ? -EPROTO : -ESTALE;
 	}
 	int plain = 0;
 	if (sqlite3_file_control(s->db, "main", PAGES_IS_PLAIN, &plain) == SQLITE_OK && plain) {
 		err_set(err, 0, "the index '%s' is damaged: it has no checksums", s->index);
-		err_hint(err, "stemma index --rebuild rebuilds it from the logs");
+		err_hint(err, "%s", store_hint_anew(s));
 		return -ENOTRECOVERABLE;
 	}
 	return 0;
@@ -339,8 +355,11 @@ static int connect_db(struct store *s, const char *path, bool write, bool immuta
 	int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, rc = 0;
 	format_uri(path ? path : ":memory:", immutable, uri, sizeof(uri));
 	flags |= write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
-	flags |= path ? SQLITE_OPEN_NOFOLLOW : 0;
-	if (sqlite3_open_v2(uri, &s->db, flags, path ? pages_vfs() : NULL) != SQLITE_OK)
+	flags |= path && !s->source ? SQLITE_OPEN_NOFOLLOW : 0;
+	const char *vfs = s->source ? store_source_vfs(s) : path ? pages_vfs() : NULL;
+	if (s->source && !vfs)
+		rc = -ENOMEM;
+	else if (sqlite3_open_v2(uri, &s->db, flags, vfs) != SQLITE_OK)
 		rc = s->db ? store_db_error(s, err, "cannot open the index") : -ENOMEM;
 	else if (s->handed && sqlite3_deserialize(s->db, "main", s->handed, (sqlite3_int64)s->handed_size,
 	                                          (sqlite3_int64)s->handed_size, SQLITE_DESERIALIZE_READONLY) != SQLITE_OK)
@@ -360,7 +379,7 @@ static int configure_db(struct store *s, bool write, bool fresh, struct err *err
 	    s, "PRAGMA page_size = " STRING(PAGE_BYTES) "; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY;", err);
 	if (rc < 0)
 		return rc;
-	if (write && !s->memory && !s->handed && pages_vfs())
+	if (write && store_has_file(s) && pages_vfs())
 		sqlite3_file_control(s->db, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved);
 	if (write && fresh)
 		/* Nobody else sees the file before it is whole. */
@@ -396,13 +415,13 @@ static int prepare_file(const char *path, bool write, bool fresh, char *real, bo
 static int open_db(struct store *s, const char *path, bool write, bool fresh, struct err *err)
 {
 	char real[PATH_MAX];
-	bool immutable = false, in_file = !s->memory && !s->handed;
+	bool immutable = false, in_file = store_has_file(s);
 	int rc = late_load(&late_sqlite, err);
 	s->damaged = false;
 	if (rc == 0 && in_file)
 		rc = prepare_file(path, write, fresh, real, &immutable, err);
 	if (rc == 0)
-		rc = connect_db(s, in_file ? real : NULL, write, immutable, err);
+		rc = connect_db(s, in_file ? real : s->source ? SOURCE_INDEX : NULL, write, immutable, err);
 	if (rc < 0)
 		return rc;
 	rc = configure_db(s, write, fresh, err);
@@ -413,7 +432,7 @@ static int open_db(struct store *s, const char *path, bool write, bool fresh, st
 	if (rc == 0 && !fresh)
 		rc = store_views(s, err);
 	struct stat st;
-	s->inode = !s->memory && stat(path, &st) == 0 ? st.st_ino : 0;
+	s->inode = in_file && stat(path, &st) == 0 ? st.st_ino : 0;
 	if (rc < 0)
 		store_db_close(s);
 	return rc;

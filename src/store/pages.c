@@ -71,6 +71,12 @@ static uint64_t page_checksum(const unsigned char *page, sqlite3_int64 offset)
 	return hash_bytes(page, PAGE_BYTES - PAGE_RESERVED) ^ hash_bytes(&offset, sizeof(offset));
 }
 
+void pages_seal(unsigned char *page, sqlite3_int64 at)
+{
+	const uint64_t sum = page_checksum(page, at);
+	memcpy(page + PAGE_BYTES - PAGE_RESERVED, &sum, sizeof(sum));
+}
+
 /* offset: where the page stands, which counts as well. */
 static bool is_page_intact(const unsigned char *page, sqlite3_int64 offset)
 {
@@ -144,9 +150,8 @@ static int pages_write(sqlite3_file *f, const void *from, int n, sqlite3_int64 a
 {
 	struct pages_file *p = of(f);
 	if (!p->plain && n == PAGE_BYTES && at % PAGE_BYTES == 0) {
-		uint64_t sum = page_checksum(from, at);
 		memcpy(p->room, from, PAGE_BYTES - PAGE_RESERVED);
-		memcpy(p->room + PAGE_BYTES - PAGE_RESERVED, &sum, sizeof(sum));
+		pages_seal(p->room, at);
 		from = p->room;
 	}
 	return p->real->pMethods->xWrite(p->real, from, n, at);
@@ -344,6 +349,16 @@ static int pages_open(sqlite3_vfs *v, const char *name, sqlite3_file *f, int fla
 	return SQLITE_OK;
 }
 
+void pages_over(sqlite3_vfs *ret, const char *name, sqlite3_vfs *real)
+{
+	*ret = *real;
+	ret->pNext = NULL;
+	ret->zName = name;
+	ret->szOsFile = (int)sizeof(struct pages_file) + real->szOsFile;
+	ret->pAppData = real;
+	ret->xOpen = pages_open;
+}
+
 const char *pages_vfs(void)
 {
 	static sqlite3_vfs vfs; /* a copy of the default one, whose functions get its data by real_vfs only in ours */
@@ -353,11 +368,6 @@ const char *pages_vfs(void)
 	sqlite3_vfs *real = sqlite3_vfs_find(NULL);
 	if (!real)
 		return NULL;
-	vfs = *real;
-	vfs.pNext = NULL;
-	vfs.zName = name;
-	vfs.szOsFile = (int)sizeof(struct pages_file) + real->szOsFile;
-	vfs.pAppData = real;
-	vfs.xOpen = pages_open;
+	pages_over(&vfs, name, real);
 	return sqlite3_vfs_register(&vfs, 0) == SQLITE_OK ? name : NULL;
 }

@@ -17,6 +17,10 @@
 
 /* The name of the VFS, for sqlite3_open_v2; registers it. NULL without memory. */
 const char *pages_vfs(void);
+/* Makes ret, to be registered under that name, whose files are those of real with checksums. Both stay the caller's. */
+void pages_over(sqlite3_vfs *ret, const char *name, sqlite3_vfs *real);
+/* Writes the checksum into the page that stands there in its file. */
+void pages_seal(unsigned char *page, sqlite3_int64 at);
 /* Remembers that damage was met and calls who wants to know (store_on_damage); returns SQLITE_CORRUPT. */
 int pages_damaged(void);
 /* Checks all pages of an open database, which others may write. It reads through the connection: POSIX locks belong to

@@ -36,6 +36,11 @@ static int find_home(const char *home, struct err *err, char **ret)
 	char *p = NULL;
 	if (!home && env && env[0])
 		home = env;
+	if (home && (!strncmp(home, "postgresql://", 13) || !strncmp(home, "postgres://", 11))) {
+		err_set(err, 0, "the record is in a database, which only questions can use");
+		err_hint(err, "set STEMMA_HOME, or --store, to a folder");
+		return -EINVAL;
+	}
 	if (home && home[0] == '/') {
 		p = strdup(home);
 	} else if (home) { /* relative to where we are now: it stays what it is when we go elsewhere */
@@ -221,7 +226,7 @@ int store_turn(struct store *s, bool replace)
 {
 	char path[4096];
 	struct flock lock = {.l_type = replace ? F_WRLCK : F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
-	if (s->memory || s->handed || snprintf(path, sizeof(path), "%s.lock", s->index) >= (int)sizeof(path))
+	if (!store_has_file(s) || snprintf(path, sizeof(path), "%s.lock", s->index) >= (int)sizeof(path))
 		return -1;
 	int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -376,7 +381,7 @@ bool store_is_damaged(const struct store *s)
 
 int store_check_pages(struct store *s, struct err *err)
 {
-	if (s->memory || s->handed)
+	if (!store_has_file(s)) /* of a source each page is checked when it is read */
 		return 0;
 	int rc = pages_check(s->db);
 	if (rc < 0)
@@ -397,6 +402,7 @@ void store_close(struct store *s)
 		return;
 	view_end_all(s);
 	store_db_close(s);
+	store_source_release(s);
 	free(s->counted.runs.v);
 	buf_release(&s->counted.bytes);
 	if (s->handed)

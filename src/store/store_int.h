@@ -87,11 +87,13 @@ struct store {
 	bool memory;
 	unsigned char *handed; /* the file, where it came as a descriptor; mapped */
 	size_t handed_size;
-	bool was_older;        /* see store_was_older */
-	bool damaged;          /* SQLite made no sense of a page */
-	uint64_t reads_failed; /* see store_reads_failed_in */
-	uint64_t inode;        /* of the database file */
-	int64_t base;          /* times are stored as differences to it: that of the first event ever met */
+	struct store_source *source; /* where the index lies elsewhere (elsewhere/source.h) */
+	struct elsewhere *elsewhere; /* what SQLite reads it by */
+	bool was_older;              /* see store_was_older */
+	bool damaged;                /* SQLite made no sense of a page */
+	uint64_t reads_failed;       /* see store_reads_failed_in */
+	uint64_t inode;              /* of the database file */
+	int64_t base;                /* times are stored as differences to it: that of the first event ever met */
 	bool has_base;
 	sqlite3_stmt *stmt[SQL_COUNT];
 	VEC(uint64_t) layouts;
@@ -109,6 +111,11 @@ struct store {
 	unsigned view_blocks;    /* of each table, that the view keeps */
 	struct counts_kept counted;
 };
+/* Is the index a file of its own on this machine? */
+static inline bool store_has_file(const struct store *s)
+{
+	return !s->memory && !s->handed && !s->source;
+}
 void store_reader_free(struct store *s);
 
 void view_end_all(struct store *s);
@@ -156,6 +163,13 @@ int store_turn(struct store *s, bool replace);
 /* Puts the file `by` in the index's place, or (NULL) takes the index away. */
 int store_replace(struct store *s, const char *by, struct err *err);
 int store_views(struct store *s, struct err *err);
+
+/* ---- elsewhere/elsewhere.c ---- */
+
+/* The VFS of a store with a source; NULL without memory. */
+const char *store_source_vfs(struct store *s);
+/* Closes the source, once SQLite has closed the index. */
+void store_source_release(struct store *s);
 
 /* ---- words and small tables ---- */
 

@@ -4,6 +4,10 @@
 #include <sqlite3.h>
 #include <stdarg.h>
 
+LATE(late_sqlite, int, sqlite3_backup_finish, (sqlite3_backup * a), (a))
+LATE(late_sqlite, sqlite3_backup *, sqlite3_backup_init, (sqlite3 * a, const char *b, sqlite3 *c, const char *d),
+     (a, b, c, d))
+LATE(late_sqlite, int, sqlite3_backup_step, (sqlite3_backup * a, int b), (a, b))
 LATE(late_sqlite, int, sqlite3_bind_blob, (sqlite3_stmt * a, int b, const void *c, int d, void (*e)(void *)),
      (a, b, c, d, e))
 LATE(late_sqlite, int, sqlite3_bind_int, (sqlite3_stmt * a, int b, int c), (a, b, c))
@@ -71,6 +75,7 @@ LATE(late_sqlite, char *, sqlite3_vmprintf, (const char *a, va_list b), (a, b))
 
 LATE(late_sqlite, sqlite3_vfs *, sqlite3_vfs_find, (const char *a), (a))
 LATE(late_sqlite, int, sqlite3_vfs_register, (sqlite3_vfs * a, int b), (a, b))
+LATE(late_sqlite, int, sqlite3_vfs_unregister, (sqlite3_vfs * a), (a))
 
 /* Of its operations only the log's: a function and its argument. */
 int sqlite3_config(int op, ...)

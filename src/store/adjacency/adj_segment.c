@@ -5,6 +5,7 @@
 #include "base/io.h"
 #include "base/os/engine_paths.h"
 #include "base/os/system.h"
+#include "store/elsewhere/source.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -129,7 +130,7 @@ void adj_view_begin(struct store *s)
 
 void adj_folder(const struct store *s, char *ret, size_t size)
 {
-	int n = s->memory || s->handed || !s->index ? -1 : snprintf(ret, size, "%s.edges", s->index);
+	int n = !store_has_file(s) || !s->index ? -1 : snprintf(ret, size, "%s.edges", s->index);
 	if (n < 0 || (size_t)n >= size)
 		ret[0] = '\0';
 }
@@ -179,8 +180,7 @@ int adj_name_put(struct store *s, const struct adj_name *n, const struct adj_cha
 
 /* ---- reading ---- */
 
-/* A file of our own in the folder, which is one, not a link to one. Descriptor or -errno. */
-static int adj_open(const struct store *s, const struct adj_name *n)
+int adj_open(const struct store *s, const struct adj_name *n)
 {
 	char folder[4096], name[96];
 	adj_folder(s, folder, sizeof(folder));
@@ -214,14 +214,44 @@ static int adj_reopen(struct store *s, struct adj_segment *g)
 	return 0;
 }
 
-/* Reads bytes of the file to their place. 0, -EBADMSG there are not so many, -errno. */
-static int adj_read(struct store *s, struct adj_segment *g, size_t at, size_t n)
+/* The name of the file for a source. */
+static void adj_source_name(const struct adj_name *n, char ret[SOURCE_NAME])
 {
+	char name[96];
+	adj_file_name(n, name);
+	snprintf(ret, SOURCE_NAME, SOURCE_EDGES "%s", name);
+}
+
+/* Reads bytes of the file, wherever it is. 0, -EBADMSG there are not so many, -errno. */
+static int adj_read(struct store *s, struct adj_segment *g, void *to, size_t at, size_t n)
+{
+	char name[SOURCE_NAME];
+	if (s->source) {
+		adj_source_name(&g->name, name);
+		return s->source->read(s->source, name, at, to, n);
+	}
 	int rc = adj_reopen(s, g);
 	if (rc < 0)
 		return rc;
-	ssize_t got = io_pread(g->file, g->map + at, n, at);
+	ssize_t got = io_pread(g->file, to, n, at);
 	return got < 0 ? (int)got : (size_t)got < n ? -EBADMSG : 0;
+}
+
+/* How long the file is. 0 or -errno. */
+static int adj_size(struct store *s, struct adj_segment *g, uint64_t *ret)
+{
+	char name[SOURCE_NAME];
+	struct stat st;
+	if (s->source) {
+		adj_source_name(&g->name, name);
+		return s->source->size(s->source, name, ret);
+	}
+	int rc = adj_reopen(s, g);
+	if (rc == 0 && fstat(g->file, &st) < 0)
+		rc = -errno;
+	if (rc == 0)
+		*ret = (uint64_t)st.st_size;
+	return rc;
 }
 
 /* Whether a segment's head is whole and is that of the segment meant. */
@@ -264,15 +294,14 @@ static bool adj_reserve(struct adj *a, struct adj_segment *g, size_t size)
 static bool adj_begin(struct store *s, struct adj_segment *g)
 {
 	struct adj_header h;
-	struct stat st;
-	if (adj_reopen(s, g) < 0 || io_pread(g->file, &h, sizeof(h), 0) != sizeof(h) || !adj_header_fits(&h, &g->name) ||
-	    fstat(g->file, &st) < 0)
+	uint64_t there = 0;
+	if (adj_size(s, g, &there) < 0 || adj_read(s, g, &h, 0, sizeof(h)) < 0 || !adj_header_fits(&h, &g->name))
 		return false;
 	const size_t tables = adj_tables_bytes(h.rows, h.data_n), size = sizeof(h) + tables + h.data_n;
-	if ((uint64_t)st.st_size != size || !adj_reserve(s->adj, g, size))
+	if (there != size || !adj_reserve(s->adj, g, size))
 		return false;
 	memcpy(g->map, &h, sizeof(h));
-	if (adj_read(s, g, sizeof(h), tables) == 0 && adj_tables_fit(g, &h)) {
+	if (adj_read(s, g, g->map + sizeof(h), sizeof(h), tables) == 0 && adj_tables_fit(g, &h)) {
 		g->data = g->map + sizeof(h) + tables;
 		g->data_n = h.data_n;
 		g->checked = calloc(1, adj_pieces(h.data_n) / 8 + 1);
@@ -336,7 +365,8 @@ static int adj_take_pieces(struct store *s, struct adj_segment *g, uint32_t from
 		const uint32_t at = k << ADJ_PIECE_BITS, left = g->data_n - at, n = left < ADJ_PIECE ? left : ADJ_PIECE;
 		if (++g->taken == ADJ_MANY)
 			madvise(g->map, g->size, MADV_POPULATE_WRITE); /* a page at a time costs a walk 1 % */
-		int rc = adj_read(s, g, (size_t)(g->data - g->map) + at, n);
+		const size_t place = (size_t)(g->data - g->map) + at;
+		int rc = adj_read(s, g, g->map + place, place, n);
 		if (rc == 0 && hash_more(k, g->data + at, n) != sums[k])
 			rc = -EBADMSG;
 		if (rc < 0)

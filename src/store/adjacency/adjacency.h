@@ -11,6 +11,8 @@
  * A segment is read into memory, never mapped: a file that becomes shorter under a mapping would end the process. Of
  * its rows those pieces are read that are asked for, each once.
  *
+ * Where the index lies elsewhere (elsewhere/source.h), so do the segments.
+ *
  * The calls that read return 1, 0 (ask the index) or -ENOMEM, and answer in a view only. What they give points into the
  * segment until the view ends. */
 #ifndef STEMMA_STORE_ADJACENCY_H
@@ -97,6 +99,8 @@ static inline uint64_t adj_place(enum block_table table, uint64_t range)
 /* The folder of segments, "" if there is none: the store has no file, or the path is too long. */
 void adj_folder(const struct store *s, char *ret, size_t size);
 void adj_file_name(const struct adj_name *n, char ret[96]);
+/* The segment's file, which is one of our own in the folder, not a link to one. A descriptor, or -errno. */
+int adj_open(const struct store *s, const struct adj_name *n);
 /* Publishes a segment: where each of its rows ends in data. 0 or -errno. */
 int adj_segment_write(struct store *s, const struct adj_name *n, const uint32_t *ends, struct str data);
 
