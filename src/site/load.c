@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "site/load_int.h"
+#include "store/store.h"
 
 #include <errno.h>
 #include <math.h>
@@ -402,16 +403,17 @@ int load_begin(struct database *to, struct err *err)
 	                              err);
 }
 
-/* Loads all tables in one transaction, from one state of the record. 0, -errno with a sentence. */
-static int load_all(struct loading *l, const char *source, bool replace)
+/* Loads all tables, and the index, in one transaction, from one state of the record. 0, -errno with a sentence. */
+static int load_all(struct loading *l, struct store *s, const struct load_options *o)
 {
 	const bool begin = sqlite3_get_autocommit(l->db); /* else the caller's transaction holds the record still */
 	int rc = load_schema(l->to, l->err, &l->made);
-	rc = rc < 0 ? rc : check_source(l, source, replace);
+	rc = rc < 0 ? rc : check_source(l, o->source, o->replace);
 	if (rc == 0 && begin && sqlite3_exec(l->db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
 		rc = err_set(l->err, EIO, "cannot read the record: %s", sqlite3_errmsg(l->db));
 	for (unsigned i = 0; rc == 0 && i < load_n_tables; i++)
 		rc = load_table(l, &load_tables[i]);
+	rc = rc < 0 ? rc : load_index(l->to, s, l->seed, o->index, l->err, l->ret);
 	if (begin && !sqlite3_get_autocommit(l->db))
 		sqlite3_exec(l->db, "ROLLBACK", NULL, NULL, NULL);
 	if (rc == 0 && l->made)
@@ -420,12 +422,12 @@ static int load_all(struct loading *l, const char *source, bool replace)
 	return rc < 0 || !l->made ? rc : database_exec(l->to, "ANALYZE", l->err);
 }
 
-int load_record(struct database *to, struct sqlite3 *db, const char *source, bool replace, struct err *err,
+int load_record(struct database *to, struct store *s, const struct load_options *o, struct err *err,
                 struct load_result *ret)
 {
-	struct loading l = {.to = to, .db = db, .err = err, .ret = ret};
+	struct loading l = {.to = to, .db = store_sqlite(s), .err = err, .ret = ret};
 	*ret = (struct load_result){0};
-	int rc = load_all(&l, source, replace);
+	int rc = load_all(&l, s, o);
 	vec_release(&l.pieces);
 	map_release(&l.by_number);
 	buf_release(&l.row);

@@ -16,18 +16,24 @@
 
 #include <stdint.h>
 
-struct sqlite3;
+struct store;
 struct load_result {
 	uint64_t rows, pieces, changed, written, bytes; /* of the record; pieces that differed; rows and bytes written */
+	bool has_index;                                 /* the database has the index, too (load_index.c) */
+	uint64_t index_pages, index_changed; /* of it, of 16 KiB; those that were written, bytes above count them */
+};
+struct load_options {
+	const char *source; /* which record it is */
+	bool replace;       /* where the database has another one: take its place */
+	bool index;         /* the index, too, all of it; where the database has one, what changed is loaded in any case */
 };
 /* Begins a load: waits until no other one goes on. To be called before the record is brought up to date and opened:
  * then the load that ends last has the latest. 0, or -errno with a sentence: -EPROTO, the database cannot hold a
  * record. */
 int load_begin(struct database *to, struct err *err);
-/* After load_begin: writes what the record (db: store_sqlite of a store that is up to date) has and the database has
- * not. source: which record it is; where the database has another one, -EEXIST, unless replace. Ends the load. 0, or
- * -errno with a sentence. */
-int load_record(struct database *to, struct sqlite3 *db, const char *source, bool replace, struct err *err,
+/* After load_begin: writes what the record (a store that is up to date) has and the database has not. -EEXIST: the
+ * database has another record. Ends the load. 0, or -errno with a sentence. */
+int load_record(struct database *to, struct store *s, const struct load_options *o, struct err *err,
                 struct load_result *ret);
 
 #endif

@@ -33,4 +33,10 @@ int load_schema(struct database *to, struct err *err, bool *ret_made);
 /* Indexes, and who may read what: once the tables of a new schema are filled. */
 int load_schema_finish(struct database *to, struct err *err);
 
+/* load_index.c: the index of the store, if the database has one, or is to have it (all; then all pages are
+ * written, whatever the database has). seed: of the sums. In the
+ * transaction of the load. 0, or -errno with a sentence. */
+int load_index(struct database *to, struct store *s, const char *seed, bool all, struct err *err,
+               struct load_result *ret);
+
 #endif

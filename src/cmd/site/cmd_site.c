@@ -20,6 +20,10 @@ static int print_load(const struct opts_site *o, const struct load_result *r)
 		js_num(all, "written_bytes", r->bytes);
 		js_num(all, "pieces", r->pieces);
 		js_num(all, "changed_pieces", r->changed);
+		if (r->has_index) {
+			js_num(all, "index_pages", r->index_pages);
+			js_num(all, "changed_index_pages", r->index_changed);
+		}
 		return js_print(all, false);
 	}
 	struct buf size = {0};
@@ -50,7 +54,7 @@ static int load_into(struct cmd *c, const struct opts_site *o, const char *url)
 		status = report_err(&err, STATUS_SELF);
 	else if (asprintf(&source, "%s:%s", host.nodename, home) < 0)
 		status = report_lack(STATUS_SELF);
-	else if (load_record(to, store_sqlite(c->store), source, o->replace, &err, &r) < 0)
+	else if (load_record(to, c->store, &(struct load_options){source, o->replace, o->questions}, &err, &r) < 0)
 		status = report_err(&err, STATUS_SELF);
 	else
 		status = print_load(o, &r);

@@ -1,0 +1,20 @@
+/* index_source.h - a record whose index is in a PostgreSQL database (`stemma site load --questions`), to be asked as
+ * any other.
+ *
+ * Who asks has one state: what is read between two calls of renew is of one transaction of the server (REPEATABLE READ,
+ * READ ONLY). Pages are fetched when they are asked for, several at once: the first 64 of a file, or 16 neighbours, and
+ * more while they are asked for one after the other, up to 64. At most 32 MiB of them are kept. */
+#ifndef STEMMA_SITE_INDEX_SOURCE_H
+#define STEMMA_SITE_INDEX_SOURCE_H
+
+#include "base/err.h"
+
+struct store;
+
+/* The database that a record is in: home if it is a URL of one, or $STEMMA_HOME if home is NULL. NULL: it is none. */
+const char *index_source_url(const char *home);
+/* Only to be asked. 0; -errno with a sentence: -EACCES, the role may not read the whole record; -ENOENT, the database
+ * has no index; as database_open. */
+int index_source_open(const char *url, struct err *err, struct store **ret);
+
+#endif
