@@ -57,7 +57,11 @@ enum stemma_open_flags {
  * A page of the index is checked when a question first reads it. If it is damaged, the index is made again from the
  * logs, which takes as long as the first time, and the question is asked again; with STEMMA_READ_ONLY it returns
  * -ENOTRECOVERABLE. Where a row of the index cannot be read for another reason, the question is not answered: -EIO, or
- * what the system said. */
+ * what the system said.
+ *
+ * `store` may also be postgresql://HOST/DATABASE, a database that `stemma site load --questions` filled. Each question
+ * is then asked of the latest state that is there, and reads one state; the flags mean nothing. -EACCES: the role may
+ * not read the whole record; -ENOENT: no index is there; -EHOSTUNREACH: nor is the server. */
 int stemma_open(const char *store, unsigned flags, struct stemma_record **ret, struct stemma_error *err);
 /* Indexes what was recorded since. -EROFS for a record that is only read. */
 int stemma_update(struct stemma_record *r, struct stemma_error *err);

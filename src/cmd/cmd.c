@@ -262,7 +262,9 @@ static int begin_answer(struct cmd *c, int status)
 
 int cmd_store(struct cmd *c, bool no_index)
 {
-	return begin_answer(c, c->node ? cmd_node_store(c) : open_store(c, no_index, NULL));
+	return begin_answer(c, c->node           ? cmd_node_store(c)
+	                       : cmd_database(c) ? cmd_database_store(c)
+	                                         : open_store(c, no_index, NULL));
 }
 
 int cmd_store_as_it_is(struct cmd *c, bool *ret_damaged)

@@ -88,6 +88,12 @@ void cmd_report_damage(const struct cmd *c, uint64_t newer_frames);
 int cmd_node_store(struct cmd *c);
 /* Can the command be asked of the daemon's record? */
 bool cmd_node_fits(const struct command *command);
+/* The URL of the database that the record is in; NULL: it is in a folder, or the daemon's. */
+const char *cmd_database(const struct cmd *c);
+/* As cmd_node_store, of the database. STATUS_NOTHING: this role may not, or no index is there. */
+int cmd_database_store(struct cmd *c);
+/* Can the command be used with a record in a database? */
+bool cmd_database_fits(const struct command *command);
 /* What answers are made from: the store once it is open, and the settings. */
 const struct answer_source *cmd_source(struct cmd *c);
 /* Says that it cannot do `what` ("list the runs"), because memory was short or s could not be read. STATUS_SELF. */

@@ -52,7 +52,7 @@ static void print_usage(FILE *out)
 		else
 			fprintf(out, "  %-11s %s\n", c->name, c->summary);
 	}
-	fputs("\n  --store DIR      record directory (default: $STEMMA_HOME)\n"
+	fputs("\n  --store DIR|URL  folder (default: $STEMMA_HOME) or database of the record\n"
 	      "  --node           query the record of this node, made by stemmad\n"
 	      "  --version        print the version\n"
 	      "  --help           print this help; stemma COMMAND --help: the options of a command\n",
@@ -127,7 +127,7 @@ static int load_settings(struct cmd *c, const char *store, struct err *err)
 }
 
 /* An answer that may not be whole is none: says so, and returns the status then. */
-static int check_answer(int status)
+static int check_answer(const struct cmd *c, int status)
 {
 	const bool answers = status == STATUS_OK || status == STATUS_NOTHING;
 	if (answers && memory_lacked())
@@ -136,8 +136,11 @@ static int check_answer(int status)
 		report("the index could not be read: this answer may be incomplete");
 	else
 		return status;
-	report_hint(memory_lacked() ? "ask for less, for example with --depth or --since, or free memory"
-	                            : "check its disk; stemma index --rebuild makes the index again");
+	report_hint("%s",
+	            memory_lacked() ? "ask for less, for example with --depth or --since, or free memory"
+	            : cmd_database(c)
+	                ? "ask again; stemma site load --questions, where the record is, writes all of the index again"
+	                : "check its disk; stemma index --rebuild makes the index again");
 	return STATUS_SELF;
 }
 
@@ -155,7 +158,7 @@ static int call_command(struct cmd *c, const void *opts)
 	if (pending && c->out.tty)
 		pager_flush(held, pending);
 	if (answers) {
-		status = check_answer(status);
+		status = check_answer(c, status);
 		report_lack(status);
 	}
 	if (c->indexed)
@@ -191,6 +194,12 @@ static int run_command(const struct command *command, int argc, char **argv, con
 	c.n_after_dashes = p.n_after_dashes;
 	if (load_settings(&c, p.store ? p.store : store, &err) < 0) {
 		status = report_err(&err, STATUS_SELF);
+		goto out;
+	}
+	if (cmd_database(&c) && !cmd_database_fits(command)) {
+		report("'stemma %s' cannot be used with a record in a database", command->name);
+		report_hint("give it the record's folder: stemma --store DIR %s", command->name);
+		status = STATUS_USAGE;
 		goto out;
 	}
 	options_defaults(command, &c.config, opts);

@@ -4,6 +4,8 @@
 #include "answer/js.h"
 #include "base/late/late.h"
 #include "query/target.h"
+#include "site/index_source.h"
+#include "store/elsewhere/source.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -90,6 +92,8 @@ static int open_store(struct stemma_record *r, bool again, struct err *err)
 	                                             : STORE_WRITE | STORE_MEND;
 	struct store_index_options o = {.skew = r->source.skew, .system_extra = r->source.system_extra};
 	struct store_index_stats stats;
+	if (r->url)
+		return index_source_open(r->url, err, &r->source.store);
 	int rc = store_open(r->home, how, err, &r->source.store);
 	if (rc < 0)
 		return rc;
@@ -119,9 +123,11 @@ static int open_record(struct stemma_record *r, bool again, struct stemma_error 
 static int make_again(struct stemma_record *r, struct stemma_error *ret)
 {
 	struct err err = {0};
-	if (r->flags & STEMMA_READ_ONLY) {
+	if (r->flags & STEMMA_READ_ONLY || r->url) {
 		err_set(&err, 0, "the index '%s' is damaged", store_index_path(r->source.store));
-		err_hint(&err, "stemma index --rebuild rebuilds it from the logs");
+		err_hint(&err, "%s",
+		         r->url ? "stemma site load --questions, where the record is, writes all of it again"
+		                : "stemma index --rebuild rebuilds it from the logs");
 		return record_fail(-ENOTRECOVERABLE, &err, "", ret);
 	}
 	store_close(r->source.store);
@@ -138,11 +144,32 @@ static void drop_answer(const struct record_question *q)
 	}
 }
 
-int record_ask(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
+/* Of a record in a database each question is asked of the latest state that is there. What was read of an older one is
+ * forgotten, and a connection that was lost is made again. 0; else as record_fail, and no store is open. */
+static int renew_record(struct stemma_record *r, struct stemma_error *ret)
 {
-	if (q->ret)
-		*q->ret = NULL;
-	int rc = r->source.store ? 0 : open_record(r, false, err);
+	struct store_source *source = r->source.store ? store_source_of(r->source.store) : NULL;
+	if (source && source->renew(source, NULL) == 0)
+		return 0;
+	if (source) {
+		store_close(r->source.store);
+		r->source.store = NULL;
+	}
+	return r->source.store ? 0 : open_record(r, false, ret);
+}
+
+/* Between two questions no transaction of a database is open. */
+static void rest_record(struct stemma_record *r)
+{
+	struct store_source *source = r->source.store ? store_source_of(r->source.store) : NULL;
+	if (source)
+		source->rest(source);
+}
+
+/* As record_ask, once there is a store. */
+static int ask_whole(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
+{
+	int rc = 0;
 	for (int again = 0; rc == 0; again++) {
 		bool viewing = store_view_begin(r->source.store, VIEW_WALK) == 0; /* one state of the index */
 		uint64_t failed = store_reads_failed_in(r->source.store);
@@ -162,6 +189,29 @@ int record_ask(struct stemma_record *r, const struct record_question *q, struct 
 	return rc;
 }
 
+int record_ask(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
+{
+	if (q->ret)
+		*q->ret = NULL;
+	int rc = renew_record(r, err);
+	if (rc == 0)
+		rc = ask_whole(r, q, err);
+	rest_record(r);
+	return rc;
+}
+
+/* Notes where the record is, in a folder or in a database. 0; else as record_fail. */
+static int find_record(struct stemma_record *r, const char *store, struct stemma_error *err)
+{
+	const char *set = config_get(&r->config, CONFIG_store), *home = store ? store : *set ? set : NULL;
+	const char *url = index_source_url(home);
+	r->home = home ? strdup(home) : NULL;
+	r->url = url ? strdup(url) : NULL;
+	if ((home && !r->home) || (url && !r->url))
+		return record_fail(-ENOMEM, NULL, "cannot open the record", err);
+	return url ? 0 : check_store_exists(home, err);
+}
+
 /* 0, with *ret to close; else *ret is NULL, with the reason in err. */
 EXPORTED int stemma_open(const char *store, unsigned flags, struct stemma_record **ret, struct stemma_error *err)
 {
@@ -174,15 +224,13 @@ EXPORTED int stemma_open(const char *store, unsigned flags, struct stemma_record
 		stemma_close(r);
 		return record_fail(-ENOMEM, NULL, "cannot open the record", err);
 	}
-	const char *set = config_get(&r->config, CONFIG_store), *home = store ? store : *set ? set : NULL;
 	r->flags = flags;
-	r->home = home ? strdup(home) : NULL;
 	r->source.skew = config_duration(&r->config, CONFIG_skew);
 	r->source.system_extra = config_get(&r->config, CONFIG_system);
-	int rc =
-	    home && !r->home ? record_fail(-ENOMEM, NULL, "cannot open the record", err) : check_store_exists(home, err);
+	int rc = find_record(r, store, err);
 	if (rc == 0)
 		rc = open_record(r, false, err);
+	rest_record(r);
 	if (rc)
 		stemma_close(r);
 	else
@@ -197,6 +245,8 @@ static int ask_update(struct stemma_record *r, const struct record_question *q, 
 	struct store_index_options o = {.skew = r->source.skew, .system_extra = r->source.system_extra};
 	struct store_index_stats stats;
 	(void)q;
+	if (r->url) /* each question asks the latest state */
+		return 0;
 	int rc = store_index(r->source.store, &o, &e, &stats);
 	return rc < 0 ? record_fail(rc, &e, "cannot update the index", err) : 0;
 }
@@ -215,6 +265,7 @@ EXPORTED void stemma_close(struct stemma_record *r)
 	store_close(r->source.store);
 	config_release(&r->config);
 	free(r->home);
+	free(r->url);
 	free(r);
 }
 

@@ -18,6 +18,7 @@ struct stemma_record {
 	struct answer_source source; /* its store is NULL where it could not be made again */
 	struct config config;
 	char *home; /* what stemma_open was given; NULL: by the settings */
+	char *url;  /* of the database that the record is in; NULL: it is in a folder */
 	unsigned flags;
 };
 

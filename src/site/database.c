@@ -128,3 +128,9 @@ int database_ask(struct database *d, const char *sql, struct err *err,
 {
 	return module->ask(d, sql, err, row, arg);
 }
+
+/* Whether it came is seen by the next call. */
+void database_send(struct database *d, const char *sql)
+{
+	module->send(d, sql);
+}

@@ -42,6 +42,8 @@ int database_fetch(struct database *d, const char *sql, const char *const *param
  * database_query. */
 int database_ask(struct database *d, const char *sql, struct err *err,
                  int (*row)(void *arg, const char *const *columns), void *arg);
+/* A statement whose answer nobody waits for; the next call passes over it. */
+void database_send(struct database *d, const char *sql);
 /* COPY ... FROM STDIN begins; bytes of rows; it ends. 0, or -EIO with the server's sentence. */
 int database_copy(struct database *d, const char *sql, struct err *err);
 int database_put(struct database *d, const void *p, size_t n, struct err *err);

@@ -19,7 +19,6 @@ static const char index_schema[] =
     " seen boolean NOT NULL);"
     "CREATE TABLE stemma_index.page (file text, n bigint, sum text NOT NULL, bytes bytea NOT NULL,"
     " PRIMARY KEY (file, n));"
-    "ALTER TABLE stemma_index.page ALTER bytes SET STORAGE EXTERNAL;" /* compressing costs more than it saves */
     "ALTER TABLE stemma_index.file ENABLE ROW LEVEL SECURITY; ALTER TABLE stemma_index.page ENABLE ROW LEVEL SECURITY;"
     "CREATE POLICY whole ON stemma_index.file FOR SELECT USING (EXISTS (SELECT FROM stemma_load.reader WHERE sees IS "
     "NULL));"

@@ -192,6 +192,12 @@ static int module_fetch(struct database *d, const char *sql, const char *const *
 	return rc;
 }
 
+/* libpq drops the answer when it is asked again; a connection that is lost shows then. */
+static void module_send(struct database *d, const char *sql)
+{
+	(void)PQsendQuery(d->c, sql);
+}
+
 /* What libpq cannot read has none, and cannot be connected to. */
 static bool module_has_password(const char *url)
 {
@@ -203,6 +209,6 @@ static bool module_has_password(const char *url)
 	return has;
 }
 
-const struct pq_module stemma_pq_module_2 = {module_open,  module_close, module_version, module_exec,
-                                             module_query, module_copy,  module_put,     module_copied,
-                                             module_write, module_fetch, module_ask,     module_has_password};
+const struct pq_module stemma_pq_module_2 = {module_open, module_close, module_version,     module_exec,  module_query,
+                                             module_copy, module_put,   module_copied,      module_write, module_fetch,
+                                             module_ask,  module_send,  module_has_password};

@@ -22,6 +22,7 @@ struct pq_module {
 	             int (*row)(void *arg, const struct str *columns), void *arg);
 	int (*ask)(struct database *d, const char *sql, struct err *err, int (*row)(void *arg, const char *const *columns),
 	           void *arg);
+	void (*send)(struct database *d, const char *sql);
 	bool (*has_password)(const char *url);
 };
 extern const struct pq_module stemma_pq_module_2 __attribute__((visibility("default")));

@@ -410,7 +410,8 @@ static void check_carriers(struct report *r)
 	if (!http || !nats || !pq || r->json)
 		check(r, "many machines", http && nats && pq ? GOOD : LIMITED, "ship and collect: a shared folder%s%s%s%s%s",
 		      http ? ", HTTPS" : "", nats ? ", NATS" : "",
-		      pq ? "; site load: PostgreSQL" : "; no site load: built without libpq, or it is not installed",
+		      pq ? "; site load, --store postgresql://"
+		         : "; no site load and no --store postgresql://: built without libpq, or it is not installed",
 		      http ? "" : "; no HTTPS: built without libcurl or libmicrohttpd, or one is not installed",
 		      nats ? "" : "; no NATS: built without libnats, or it is not installed");
 }
