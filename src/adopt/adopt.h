@@ -25,7 +25,15 @@
 	X(nextflow, "Nextflow")                                                                                            \
 	X(ro_crate, "RO-Crate")                                                                                            \
 	X(openlineage, "OpenLineage")                                                                                      \
-	X(strace, "strace")
+	X(strace, "strace")                                                                                                \
+	X(dvc, "DVC")                                                                                                      \
+	X(datalad, "DataLad")                                                                                              \
+	X(mlflow, "MLflow")                                                                                                \
+	X(ninja, "ninja")                                                                                                  \
+	X(compile_commands, "compile_commands.json")                                                                       \
+	X(darshan, "Darshan")                                                                                              \
+	X(audit, "audit log")                                                                                              \
+	X(reprozip, "ReproZip")
 enum adopt_tool {
 #define X(name, title) ADOPT_##name,
 	ADOPT_TOOLS(X)

@@ -24,9 +24,21 @@ static const struct {
 	const char *word;
 	int (*read)(struct adopt_jobs *l, int folder, const char *path, const char *name);
 } files[] = {
-    {KNOWN_NAME, ".command.run", adopt_read_nextflow}, {KNOWN_NAME, "ro-crate-metadata.json", adopt_read_ro_crate},
-    {KNOWN_ENDING, ".strace", adopt_read_strace},      {KNOWN_BEGINNING, "strace.", adopt_read_strace},
-    {KNOWN_ENDING, ".json", adopt_read_openlineage},   {KNOWN_ENDING, ".jsonl", adopt_read_openlineage},
+    {KNOWN_NAME, ".command.run", adopt_read_nextflow},
+    {KNOWN_NAME, "ro-crate-metadata.json", adopt_read_ro_crate},
+    {KNOWN_ENDING, ".strace", adopt_read_strace},
+    {KNOWN_BEGINNING, "strace.", adopt_read_strace},
+    {KNOWN_NAME, "dvc.lock", adopt_read_dvc},
+    {KNOWN_NAME, "meta.yaml", adopt_read_mlflow},
+    {KNOWN_NAME, ".ninja_log", adopt_read_ninja},
+    {KNOWN_NAME, "compile_commands.json", adopt_read_compile_commands},
+    {KNOWN_NAME, "trace.sqlite3", adopt_read_reprozip},
+    {KNOWN_ENDING, ".gitlog", adopt_read_datalad},
+    {KNOWN_ENDING, ".darshan.txt", adopt_read_darshan},
+    {KNOWN_BEGINNING, "audit.log", adopt_read_audit},
+    {KNOWN_ENDING, ".audit", adopt_read_audit},
+    {KNOWN_ENDING, ".json", adopt_read_openlineage},
+    {KNOWN_ENDING, ".jsonl", adopt_read_openlineage},
     {KNOWN_ENDING, ".ndjson", adopt_read_openlineage},
 };
 
@@ -47,6 +59,8 @@ static bool is_known(enum known_by by, const char *name, const char *word)
  * -ENOMEM. */
 static int look_at_file(struct search *s, int folder, const char *name)
 {
+	if (str_ends(buf_view(&s->path), str_of("/.datalad/runinfo")))
+		return adopt_read_datalad_sidecar(s->l, folder, buf_cstr(&s->path), name);
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
 		if (is_known(files[i].by, name, files[i].word))
 			return files[i].read(s->l, folder, buf_cstr(&s->path), name);

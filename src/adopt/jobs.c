@@ -177,6 +177,27 @@ int adopt_edge_at(struct adopt_job *j, bool in, const char *path, int64_t time)
 
 /* ---- documents ---- */
 
+int adopt_folder(int fd, const char *path)
+{
+	char part[NAME_MAX + 1];
+	int at = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	while (at >= 0 && *path) {
+		size_t n = strcspn(path, "/");
+		if (!n || n > NAME_MAX) {
+			close(at);
+			return -EINVAL;
+		}
+		memcpy(part, path, n);
+		part[n] = '\0';
+		int below = openat(at, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), error = errno;
+		close(at);
+		at = below;
+		errno = error;
+		path += n + (path[n] == '/');
+	}
+	return at < 0 ? -errno : at;
+}
+
 int adopt_file(int folder, const char *name, struct buf *ret)
 {
 	struct stat st;

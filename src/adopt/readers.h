@@ -28,6 +28,8 @@ int adopt_pass(struct adopt_jobs *l, const char *file, const char *why);
 
 /* A JSON document below the folder fd. NULL: it cannot be read, which is then said, or there is no memory (*rc). */
 json_t *adopt_json(struct adopt_jobs *l, int fd, const char *name, const char *path, int *rc);
+/* A folder below the folder fd, of which no part is a link: a descriptor of the caller's, or -errno. */
+int adopt_folder(int fd, const char *path);
 /* A whole file; a link, something not a regular file, or more than ADOPT_FILE_MOST bytes is none: -errno. */
 int adopt_file(int fd, const char *name, struct buf *ret);
 /* A string of an object, or nothing. */
@@ -41,6 +43,15 @@ int64_t adopt_date(struct str s);
 int adopt_read_snakemake(struct adopt_jobs *l, int folder, const char *path); /* folder: of .snakemake */
 int adopt_read_nextflow(struct adopt_jobs *l, int folder, const char *path, const char *name); /* folder: of a task */
 int adopt_read_ro_crate(struct adopt_jobs *l, int folder, const char *path, const char *name); /* of its metadata */
+int adopt_read_dvc(struct adopt_jobs *l, int folder, const char *path, const char *name);      /* dvc.lock */
+int adopt_read_datalad(struct adopt_jobs *l, int folder, const char *path, const char *name);  /* of git log */
+int adopt_read_datalad_sidecar(struct adopt_jobs *l, int folder, const char *path, const char *name); /* of runinfo */
+int adopt_read_mlflow(struct adopt_jobs *l, int folder, const char *path, const char *name);          /* meta.yaml */
+int adopt_read_ninja(struct adopt_jobs *l, int folder, const char *path, const char *name);           /* .ninja_log */
+int adopt_read_compile_commands(struct adopt_jobs *l, int folder, const char *path, const char *name);
+int adopt_read_darshan(struct adopt_jobs *l, int folder, const char *path, const char *name);  /* as text */
+int adopt_read_audit(struct adopt_jobs *l, int folder, const char *path, const char *name);    /* audit.log */
+int adopt_read_reprozip(struct adopt_jobs *l, int folder, const char *path, const char *name); /* trace.sqlite3 */
 int adopt_read_strace(struct adopt_jobs *l, int folder, const char *path, const char *name);   /* a log */
 int adopt_read_openlineage(struct adopt_jobs *l, int folder, const char *path, const char *name);
 

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdio.h>
 
+#define SECOND 1000000000LL
 #define IMAGES_MOST 1000000
 #define ACCESSES_MOST 20000000
 
@@ -28,6 +29,12 @@ struct traced_edge {
 struct traced_process {
 	uint32_t image;
 	const char *cwd; /* "" unknown */
+};
+struct traced_fresh {
+	uint64_t pid;
+	uint32_t object;
+	bool pending; /* of a fork: until it executes a program, which is what may write, or does not */
+	int64_t time;
 };
 struct traced_object {
 	const char *path; /* the last that it had */
@@ -96,6 +103,44 @@ static struct traced_image *image_of(struct traced *t, uint64_t pid, int64_t tim
 	return image;
 }
 
+/* An access of the process's image, if it has none like it. */
+static void add_access(struct traced *t, uint64_t pid, uint32_t object, enum traced_use use, int64_t time)
+{
+	struct traced_image *image = image_of(t, pid, time);
+	if (!image)
+		return;
+	uint64_t key = ((uint64_t)(image - t->images.v) << 34 | (uint64_t)object << 2 | use) + 1;
+	if (map_get(&t->seen, key) != VEC_NONE)
+		return;
+	struct traced_edge *e = t->seen.n < ACCESSES_MOST ? vec_add(&image->edges) : NULL;
+	if (!e || !map_set(&t->seen, key, 0)) {
+		fail(t, -ENOMEM);
+		return;
+	}
+	*e = (struct traced_edge){object, use, time};
+}
+
+/* What a process opened for writing lately is the child's, too, and what that makes; the next child's no more. */
+static void hand_over(struct traced *t, uint64_t pid, uint64_t child, int64_t time)
+{
+	for (size_t i = 0; i < t->fresh.n; i++)
+		if (t->fresh.v[i].pid == pid) {
+			t->fresh.v[i].pid = child;
+			t->fresh.v[i].pending = true;
+			t->fresh.v[i].time = time;
+		}
+}
+
+/* What was handed to a process, or to all, becomes an access of the program that it is now. */
+static void take_over(struct traced *t, uint64_t pid, bool all)
+{
+	for (size_t i = 0; i < t->fresh.n; i++)
+		if (t->fresh.v[i].pending && (all || t->fresh.v[i].pid == pid)) {
+			t->fresh.v[i].pending = false;
+			add_access(t, t->fresh.v[i].pid, t->fresh.v[i].object, TRACED_OPENED, t->fresh.v[i].time);
+		}
+}
+
 void traced_fork(struct traced *t, uint64_t pid, uint64_t child, bool thread, int64_t time)
 {
 	const struct traced_process *p = process_of(t, pid, time);
@@ -121,8 +166,11 @@ void traced_fork(struct traced *t, uint64_t pid, uint64_t child, bool thread, in
 	to->cwd = of.cwd;
 	to->image = of.image; /* until it has its own */
 	uint32_t image = thread ? of.image : new_image(t, of.image, of.cwd, time);
-	if (image != VEC_NONE)
-		t->processes.v[map_get(&t->process_at, child)].image = image;
+	if (image == VEC_NONE)
+		return;
+	t->processes.v[map_get(&t->process_at, child)].image = image;
+	if (!thread)
+		hand_over(t, pid, child, time);
 }
 
 void traced_exec(struct traced *t, uint64_t pid, int64_t time)
@@ -133,8 +181,10 @@ void traced_exec(struct traced *t, uint64_t pid, int64_t time)
 	struct traced_image *before = &t->images.v[p->image];
 	before->end = time == TIME_NONE ? before->end : time;
 	uint32_t image = new_image(t, VEC_NONE, p->cwd, time);
-	if (image != VEC_NONE)
-		p->image = image;
+	if (image == VEC_NONE)
+		return;
+	p->image = image;
+	take_over(t, pid, false);
 }
 
 void traced_word(struct traced *t, uint64_t pid, struct str word)
@@ -223,20 +273,16 @@ static uint32_t object_of(struct traced *t, struct str path)
 
 void traced_access(struct traced *t, uint64_t pid, struct str path, enum traced_use use, int64_t time)
 {
-	struct traced_image *image = is_passed_over(path) ? NULL : image_of(t, pid, time);
-	uint32_t object = image ? object_of(t, path) : VEC_NONE;
+	uint32_t object = t->error || is_passed_over(path) ? VEC_NONE : object_of(t, path);
 	if (object == VEC_NONE)
 		return;
 	t->objects.v[object].written |= use == TRACED_WRITE;
-	uint64_t key = ((uint64_t)(image - t->images.v) << 34 | (uint64_t)object << 2 | use) + 1;
-	if (map_get(&t->seen, key) != VEC_NONE)
-		return;
-	struct traced_edge *e = t->seen.n < ACCESSES_MOST ? vec_add(&image->edges) : NULL;
-	if (!e || !map_set(&t->seen, key, 0)) {
+	add_access(t, pid, object, use, time);
+	struct traced_fresh *f = use == TRACED_OPENED && t->inherit ? vec_add(&t->fresh) : NULL;
+	if (f)
+		*f = (struct traced_fresh){pid, object, false, time};
+	else if (use == TRACED_OPENED && t->inherit)
 		fail(t, -ENOMEM);
-		return;
-	}
-	*e = (struct traced_edge){object, use, time};
 }
 
 void traced_unlink(struct traced *t, struct str path)
@@ -278,7 +324,10 @@ static int add_edge(struct traced *t, struct adopt_job *j, const struct traced_e
 	for (size_t i = 0; !in && i < j->out.n; i++)
 		if (j->out.v[i] == o->path)
 			return 0;
-	return adopt_edge_at(j, in, o->path, e->time);
+	int64_t time = e->time;
+	if (!in && t->coarse && time != TIME_NONE)
+		time -= time % SECOND;
+	return adopt_edge_at(j, in, o->path, time);
 }
 
 /* The words of an image: its own, or of what it is a fork of. */
@@ -300,6 +349,8 @@ static int make_job(struct traced *t, const struct traced_image *image)
 	j->cwd = image->cwd;
 	j->start = image->start;
 	j->end = image->end;
+	if (t->coarse && j->end != TIME_NONE)
+		j->end += SECOND - j->end % SECOND;
 	j->ended = image->ended;
 	j->code = image->code;
 	for (size_t i = 0; r == 0 && i < words->argv.n; i++) {
@@ -316,6 +367,7 @@ static int make_job(struct traced *t, const struct traced_image *image)
 
 int traced_finish(struct traced *t, uint64_t *ret_jobs)
 {
+	take_over(t, 0, true);
 	int r = t->error == -ENOMEM ? -ENOMEM : 0;
 	*ret_jobs = 0;
 	for (size_t i = 0; r == 0 && i < t->images.n && !t->l->full; i++)
@@ -332,6 +384,7 @@ int traced_finish(struct traced *t, uint64_t *ret_jobs)
 	vec_release(&t->images);
 	vec_release(&t->processes);
 	vec_release(&t->objects);
+	vec_release(&t->fresh);
 	map_release(&t->process_at);
 	map_release(&t->name_at);
 	map_release(&t->seen);

@@ -17,15 +17,21 @@
 struct traced_image;
 struct traced_process;
 struct traced_object;
+struct traced_fresh;
 struct traced {
 	struct adopt_jobs *l;
 	enum adopt_tool tool;
 	const char *source;
+	/* Of logs that tell of no writes: what a process opened for writing since it last made another one, that one may
+	 * have written, too, as with a shell's redirections. */
+	bool inherit;
+	bool coarse;   /* times may be off by less than a second */
 	uint64_t salt; /* of this log: pipes of two logs are two */
 	int error;
 	VEC(struct traced_image) images;
 	VEC(struct traced_process) processes;
 	VEC(struct traced_object) objects;
+	VEC(struct traced_fresh) fresh; /* where inherit: files that were opened for writing lately */
 	struct map process_at, name_at, seen;
 };
 
