@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #define GROUP_WAIT_MS 30     /* a signal to the whole group reaches the worker within this time too */
-#define GOES_ON_NS 200000000 /* the worker sees within this time that the command goes on */
+#define GOES_ON_NS 500000000 /* the worker sees within this time that the command goes on */
 
 /* The descriptor, or the negative word that came instead, or -EPIPE. */
 int keeper_receive(int sock, int *ret_word)
@@ -81,7 +81,7 @@ static int64_t keeper_monotonic_ns(void)
 
 /* Sends the signal to the command, which another process waits for and whose number may be another process's then. So a
  * descriptor of it is opened first; only then is it asked whether it was over already. */
-static void signal_root(const struct keeper *k, int sig)
+static void signal_root(struct keeper *k, int sig)
 {
 	pid_t root = k->control->root;
 	int fd = (int)syscall(SYS_pidfd_open, root, 0);
@@ -95,6 +95,8 @@ static void signal_root(const struct keeper *k, int sig)
 	}
 	if (fd >= 0)
 		close(fd);
+	if (sig == SIGCONT)
+		k->continued = keeper_monotonic_ns();
 }
 
 /* A signal that came to this process alone is the command's; one that the whole group got, the command has already. */
@@ -102,10 +104,8 @@ static void forward_signal(struct keeper *k, const struct signalfd_siginfo *si)
 {
 	unsigned sig = si->ssi_signo;
 	pid_t root = k->control->root;
-	if (sig == SIGCONT) {
+	if (sig == SIGCONT)
 		stop_guard_set();
-		k->continued = keeper_monotonic_ns();
-	}
 	if (sig == SIGCHLD || sig > 64 || root <= 0 || stop_is_own((int)sig, (pid_t)si->ssi_pid))
 		return;
 	if (sig == SIGCONT && si->ssi_pid == (uint32_t)k->worker) /* the command goes on already */

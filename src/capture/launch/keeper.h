@@ -31,7 +31,7 @@ struct keeper {
 	unsigned mine[65];      /* signals this process received */
 	unsigned stops;         /* how often the command was seen stopped */
 	bool stop_due;          /* this process has not stopped for the last of them yet */
-	int64_t continued;      /* when it got a SIGCONT; CLOCK_MONOTONIC, ns; 0: never */
+	int64_t continued;      /* when it sent SIGCONT to the command; CLOCK_MONOTONIC, ns; 0: never */
 	struct sigaction xfsz;  /* what SIGXFSZ did then: a log that may not grow must not kill its writer */
 	sigset_t before;        /* the signal mask we were started with */
 	bool closed[3];         /* standard descriptors that we were started without */
