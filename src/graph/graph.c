@@ -328,6 +328,15 @@ struct gspan gaccess_span_exact(const struct graph *g, const struct gaccess *a)
 	return s;
 }
 
+bool gaccess_names_edge(unsigned via, unsigned api, unsigned other_via, unsigned other_api)
+{
+	if (via != other_via)
+		return via < other_via;
+	if ((api == TERM_api_connect) != (other_api == TERM_api_connect))
+		return other_api == TERM_api_connect;
+	return api < other_api;
+}
+
 int64_t gaccess_over(const struct graph *g, const struct gaccess *a)
 {
 	int64_t end = gaccess_span(g, a).to, last = a->flags & GACCESS_EARLY ? g->more.v[a->more].last : TIME_NONE;

@@ -397,6 +397,10 @@ static inline struct gspan gaccess_span(const struct graph *g, const struct gacc
 /* The earliest moment at which it may have ended (doc/graph.md, "How early it may have ended"). Only after
  * graph_finish. */
 int64_t gaccess_over(const struct graph *g, const struct gaccess *a);
+/* Of two accesses that are one edge, which gives it its via and api: the first, if this is true, else the second. An
+ * order of all pairs, so that it does not matter in which order they come. connect is the last of its via: an edge has
+ * it only if all its accesses have. */
+bool gaccess_names_edge(unsigned via, unsigned api, unsigned other_via, unsigned other_api);
 
 /* ---- settling ---- */
 

@@ -63,7 +63,7 @@ int resolve_gens(struct resolver *r, struct gversion *v, const uint32_t *acc, si
 			out[kept++] = out[i];
 			continue;
 		}
-		if (out[i].via < to->via) {
+		if (gaccess_names_edge(out[i].via, out[i].api, to->via, to->api)) {
 			to->via = out[i].via;
 			to->api = out[i].api;
 		}

@@ -45,7 +45,7 @@ static int edge_cmp(const void *pa, const void *pb)
 
 void edge_fold(struct edge *to, const struct edge *from)
 {
-	if (from->via < to->via) {
+	if (gaccess_names_edge(from->via, from->api, to->via, to->api)) {
 		to->via = from->via;
 		to->api = from->api;
 	}
