@@ -37,4 +37,6 @@ says "$T/out.6" '0,2' '59,4'
 check 'from which columns'
 says "$T/out.7" 'means.h5//mean'
 check 'what came of it'
+says "$T/out.$n" 'mean[0:2]: made by python3 means.py'
+check 'who wrote some elements'
 finish

@@ -6,6 +6,7 @@
 #include "answer/zarr/zarr_list.h"
 #include "base/os/engine_paths.h"
 #include "cmd/lineage/why_folder.h"
+#include "cmd/lineage/why_hyperslab.h"
 #include "cmd/lineage/why_within.h"
 #include "cmd/ui/notes_print.h"
 #include "query/target.h"
@@ -567,6 +568,8 @@ static int explain_array(struct cmd *c, const char *text, unsigned how, json_t *
 static int explain(struct cmd *c, const char *text, unsigned how, json_t *list)
 {
 	int status = explain_array(c, text, how, list);
+	if (status < 0)
+		status = why_explain_hyperslab(c, text, how, list);
 	if (status >= 0)
 		return status;
 	return !why_is_folder(text) ? explain_file(c, text, how, list)
