@@ -11,7 +11,11 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+#define EARLY_OLD                                                                                                      \
+	(30 * 24 * 3600) /* s: a run that goes on longer and changes no input meanwhile loses its first copies */
 
 /* What lies from `at` to `end`, or to the end of the file, to the same place. Holes are not kept. 0, -errno. */
 static int copy_part(int from, int to, uint64_t at, uint64_t end)
@@ -161,6 +165,19 @@ static int list_digests(struct store *s, char ***ret, size_t *ret_n)
 	return 0;
 }
 
+/* A folder of copies (early.h) whose run was killed, and which nobody takes any more. */
+static void sweep_early(int folder, const char *name)
+{
+	struct stat st;
+	char path[64];
+	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode) ||
+	    st.st_mtime > time(NULL) - EARLY_OLD)
+		return;
+	int n = snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", folder, name);
+	if (n > 0 && (size_t)n < sizeof(path))
+		io_remove_all(path);
+}
+
 int kept_sweep(struct store *s, uint64_t *ret_n)
 {
 	char *dir = NULL, **v;
@@ -176,6 +193,8 @@ int kept_sweep(struct store *s, uint64_t *ret_n)
 	if (rc == 0) {
 		for (struct dirent *e; (e = readdir(d));) {
 			const char *name = e->d_name;
+			if (!strncmp(name, ".early.", 7))
+				sweep_early(dirfd(d), name);
 			if (strncmp(name, "sha256:", 7) != 0 || (n && bsearch(&name, v, n, sizeof(*v), compare_kept_names)))
 				continue;
 			*ret_n += unlinkat(dirfd(d), name, 0) == 0;

@@ -6,6 +6,7 @@
 #include "cc/build.h"
 #include "keep/write.h"
 #include "redact/redact.h"
+#include "trust/early.h"
 #include "trust/kept.h"
 #include "trust/lazy.h"
 
@@ -157,6 +158,47 @@ static int open_same(const struct session_file *f, const char **ret_why)
 	return -ESTALE;
 }
 
+/* Adds the event. text: the digest, "" none; st: where it is known, of what was digested; else NULL. */
+static void put_digest(struct writing *w, const struct session_file *f, unsigned usage, const char *text,
+                       const struct stat *st, const char *why)
+{
+	struct event ev = {
+	    .kind = EVENT_digest,
+	    .time = keep_now(),
+	    .digest = {.run = str_of(w->t->place->run),
+	               .domain = str_of(f->domain),
+	               .ino = f->ino,
+	               .gen = f->gen,
+	               .size = st ? (uint64_t)st->st_size : f->size,
+	               .mtime = st ? (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec : f->mtime,
+	               .usage = usage,
+	               .path = str_of(f->path),
+	               .digest = str_of(text),
+	               .why = str_of(why)}};
+	log_writer_add(w->log, &ev);
+}
+
+/* What the file held before the run changed or removed it, if that was copied then: it is kept, and its digest is that
+ * of an input. 1; 0: it was not; what fails counts as not kept. */
+static int record_early(struct writing *w, const struct session_file *f)
+{
+	char text[DIGEST_TEXT];
+	struct digest d;
+	struct stat st;
+	int fd = w->t->early ? early_open(w->t->early, f->num) : -ENOENT;
+	if (fd < 0)
+		return 0;
+	int rc = digest_fd(NULL, fd, &d, &st);
+	if (rc == 0)
+		rc = kept_put(w->t->home, fd, &d);
+	close(fd);
+	if (rc < 0)
+		return 0;
+	digest_text(&d, text);
+	put_digest(w, f, TERM_usage_input, text, &st, "");
+	return 1;
+}
+
 /* usage: a TERM_usage_. What cannot be read is recorded, with the reason. Outputs without a name are passed over. */
 static void record_digest(struct writing *w, const struct session_file *f, unsigned usage)
 {
@@ -167,6 +209,7 @@ static void record_digest(struct writing *w, const struct session_file *f, unsig
 	struct digest d;
 	struct stat st = {0};
 	int fd = f->gone ? -ENOENT : open_same(f, &why);
+	w->not_kept += fd < 0 && w->t->keep && usage == TERM_usage_input;
 	if (fd >= 0) {
 		why = "it could not be read to its end, or was changed meanwhile";
 		int rc = digest_fd(w->cache, fd, &d, &st);
@@ -180,20 +223,7 @@ static void record_digest(struct writing *w, const struct session_file *f, unsig
 		}
 		close(fd);
 	}
-	struct event ev = {
-	    .kind = EVENT_digest,
-	    .time = keep_now(),
-	    .digest = {.run = str_of(w->t->place->run),
-	               .domain = str_of(f->domain),
-	               .ino = f->ino,
-	               .gen = f->gen,
-	               .size = *text ? (uint64_t)st.st_size : f->size,
-	               .mtime = *text ? (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec : f->mtime,
-	               .usage = usage,
-	               .path = str_of(f->path),
-	               .digest = str_of(text),
-	               .why = str_of(why)}};
-	log_writer_add(w->log, &ev);
+	put_digest(w, f, usage, text, *text ? &st : NULL, why);
 }
 
 /* n: bytes. */
@@ -258,6 +288,14 @@ static void record_lazily(struct writing *w, const struct session_files *s)
 	}
 }
 
+/* A file that was read or made. Of an input that the run removed only the earlier copy tells. */
+static void record_data(struct writing *w, const struct session_file *f)
+{
+	int early = record_early(w, f);
+	if (f->made || !early)
+		record_digest(w, f, f->made ? TERM_usage_output : TERM_usage_input);
+}
+
 /* Records programs and libraries that were used and, if asked for, digests of the files that were read or made. */
 static void record_files(struct writing *w, const struct session_files *s)
 {
@@ -266,7 +304,7 @@ static void record_files(struct writing *w, const struct session_files *s)
 		if (f->program || (f->library && f->read && !f->made))
 			record_program(w, f, s->exe);
 		else if (w->t->digest && (f->read || f->made) && (!f->system || is_named_by_command(s, f)))
-			record_digest(w, f, f->made ? TERM_usage_output : TERM_usage_input);
+			record_data(w, f);
 	}
 }
 

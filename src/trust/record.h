@@ -23,6 +23,7 @@ struct trust_record {
 	const struct machine *before, *after; /* NULL: not wanted */
 	const struct elements *parameters;    /* NULL: none were named */
 	bool keep;                            /* copies of the inputs (kept.h); needs digest */
+	const char *early;                    /* folder of copies that were made before (early.h); NULL none; with keep */
 	bool digest;                          /* of inputs and outputs, not only of programs */
 	bool lazy;                            /* digests of outputs, within the bounds of lazy.h, and nothing else */
 	const char *cache;                    /* folder of the digests that are kept; NULL none */

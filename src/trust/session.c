@@ -45,7 +45,8 @@ static void on_file_event(struct reading *r, const struct event *ev)
 		return;
 	}
 	struct session_file *x = &f->v[f->n];
-	*x = (struct session_file){.path = strndup(ev->file.path.p ? ev->file.path.p : "", ev->file.path.n),
+	*x = (struct session_file){.num = ev->file.num,
+	                           .path = strndup(ev->file.path.p ? ev->file.path.p : "", ev->file.path.n),
 	                           .domain = strdup(d == VEC_NONE ? "" : r->names.v[d]),
 	                           .ino = ev->file.ino,
 	                           .gen = ev->file.gen,

@@ -10,6 +10,7 @@
 #include "event/event.h"
 
 struct session_file {
+	uint64_t num;        /* the session's */
 	char *path, *domain; /* domain: its file system; "" not known */
 	uint64_t ino, gen;
 	bool has_state;             /* size and mtime are known: as they were last seen */

@@ -418,6 +418,7 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	sup_init(s);
 	s->channel = &k.channel;
 	s->observer = o->observer;
+	s->keeper = o->keeper;
 	s->orphans = o->orphans;
 	capture_choose(o, &k.choice);
 	take_choice(&k);

@@ -44,6 +44,7 @@ struct run_options {
 	bool mpi;             /* record what MPI tells programs and what they do through MPI-IO (doc/annotations.md) */
 	bool autolog;         /* record what known Python libraries have of settings and metrics (doc/annotations.md) */
 	const struct run_observer *observer; /* NULL: nobody watches */
+	const struct run_keeper *keeper;     /* NULL: what the run changes is not kept */
 	bool stay; /* for the observer's sake: it has to hear of the end even where another run records the command */
 	enum run_orphans orphans;
 	/* Called in the command's process, before the exec; NULL: nothing is. Not 0: the command is not run, and fails as

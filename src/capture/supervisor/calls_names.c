@@ -1,6 +1,7 @@
 /* Calls that make, move and take away names, and that cut a file by its name. */
 #include "capture/supervisor/calls.h"
 #include "capture/supervisor/feature.h"
+#include "capture/supervisor/files_int.h"
 #include "capture/supervisor/paths/links.h"
 #include "capture/supervisor/races.h"
 
@@ -73,6 +74,9 @@ void calls_handle_rename(struct sup *s, struct proc *p, const struct trap *t, in
 				file_pin(d->victim = v);
 				d->last = victim && (vt.stx_nlink <= 1 || S_ISDIR(vt.stx_mode));
 				d->exchange = flags & RENAME_EXCHANGE;
+				f->untouched |= s->keeper && fileid_time(&st.stx_ctime) < s->keeper->began;
+				if (v && !d->exchange)
+					file_keep(s, v, &b, &vt, false);
 				races_changes(s, d);
 				feature_changes(s, d);
 			}
@@ -137,6 +141,7 @@ void calls_handle_unlink(struct sup *s, struct proc *p, const struct trap *t, in
 		if (d) {
 			file_pin(d->file = f);
 			d->last = st.stx_nlink <= 1 || S_ISDIR(st.stx_mode);
+			file_keep(s, f, &a, &st, false);
 			races_changes(s, d);
 			feature_changes(s, d);
 		}
@@ -196,6 +201,7 @@ void calls_handle_truncate(struct sup *s, struct proc *p, const struct trap *t)
 			file_pin(d->file = f);
 			d->before = fingerprint_of(&st);
 			d->mode = ACCESS_WRITE | (t->args[1] == 0 ? ACCESS_TRUNC : 0u);
+			file_keep(s, f, &a, &st, t->args[1] != 0);
 		}
 	}
 	where_release(&a);

@@ -1,6 +1,7 @@
 /* Calls that open a file: stopped, or told of later by the program's own code. */
 #include "capture/supervisor/calls.h"
 #include "capture/supervisor/calls_logged.h"
+#include "capture/supervisor/files_int.h"
 #include "capture/supervisor/openings.h"
 #include "capture/supervisor/paths/links.h"
 #include "capture/supervisor/races.h"
@@ -127,6 +128,8 @@ static struct file *emit_opened(struct sup *s, struct proc *p, struct where *w, 
 		f->pins--;
 		time = sup_now(s); /* after what has ended before it */
 	}
+	if ((mode & ACCESS_WRITE) && !made)
+		file_keep(s, f, w, st, !(mode & ACCESS_TRUNC));
 	if (f->kind == TERM_kind_regular && !made && is_checked_afterwards(s, p)) {
 		enum opening_how how = openings_begin(s, p, f, w, mode, ok == ALLOWED_YES, time, &fp);
 		if (how == OPENING_TOLD)

@@ -120,6 +120,18 @@ static bool lies_in_memory(const struct file *f)
 	return false;
 }
 
+void file_keep(struct sup *s, struct file *f, const struct where *w, const struct statx *st, bool needed)
+{
+	const struct run_keeper *k = s->keeper;
+	if (!k || !f || f->kept || f->kind != TERM_kind_regular || !S_ISREG(st->stx_mode) || !(needed || f->read))
+		return;
+	bool same = fileid_time(&st->stx_ctime) < k->began || (f->untouched && fileid_time(&st->stx_mtime) < k->began);
+	if (f->far || sup_far(s) || st->stx_size > k->most || !same)
+		return;
+	f->kept = true;
+	k->keep(k->arg, f->num, w->dirfd, w->path, st->stx_ino);
+}
+
 void file_notify_observer(struct sup *s, const struct file *f, const char *path, int64_t size, unsigned mode,
                           bool handed)
 {

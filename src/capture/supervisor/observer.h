@@ -64,6 +64,18 @@ struct run_observer {
 	bool (*stay)(void *arg);
 };
 
+/* Keeps what files held that were there before the run, before a call of the run changes them or takes their last name
+ * (`stemma run --keep-inputs`). Where calls are stopped only. */
+struct run_keeper {
+	void *arg;
+	int64_t
+	    began; /* files that changed since then are the run's own work, or nobody knows whose: none of them is kept */
+	uint64_t most; /* bytes of a file: the call waits, and so does the record */
+	/* A file is about to be changed or removed, once for each. number: of the file in the record; folder, path: as for
+	 * openat; ino: it has this number still. Called in the worker. */
+	void (*keep)(void *arg, uint64_t number, int folder, const char *path, uint64_t ino);
+};
+
 /* What becomes of processes that outlive the command: they are recorded to their end behind its back; they are waited
  * for; they are killed. */
 enum run_orphans { ORPHANS_DETACH, ORPHANS_WAIT, ORPHANS_KILL };

@@ -89,6 +89,8 @@ struct file {
 	bool read;               /* somebody in the run could read it */
 	unsigned pins;           /* pending calls that point here; 0 and no live access: may be forgotten */
 	bool recent;             /* met since the last sweep of the table */
+	bool untouched;          /* it had not changed since s->keeper began, when it was moved */
+	bool kept;               /* what it held was given to s->keeper */
 	struct witness *witness; /* of a pipe that is watched (witness.h) */
 	int watch;               /* its number for inotify, 0 none (openings.h) */
 	uint64_t heard;          /* number of the last event that told of its being opened */
@@ -342,6 +344,7 @@ struct sup {
 	bool nnp;              /* no_new_privs was set: set-id programs lose their privilege */
 	struct shield *shield; /* NULL: none */
 	const struct run_observer *observer; /* NULL: none */
+	const struct run_keeper *keeper;     /* NULL: none */
 	enum run_orphans orphans;
 	bool in_memory;     /* a file in memory was made or written */
 	bool shielding;     /* processes are, or were, shielded */

@@ -101,6 +101,7 @@ static _Noreturn void exec_bench_command(const struct run_trust *t, const char *
 	                        .confine = t->confine,
 	                        .confine_arg = t->confine_arg,
 	                        .received = t->received,
+	                        .keeper = record && t->early.folder ? &t->early.keeper : NULL,
 	                        .mode = record ? CAPTURE_COMPLETE : CAPTURE_OFF,
 	                        .place = record ? &place : NULL,
 	                        .say = t->quiet || !record ? NULL : report_line};

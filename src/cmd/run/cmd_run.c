@@ -200,6 +200,7 @@ static int record_command(struct cmd *c, const struct opts_run *o, enum digest_c
 	if (w.trusting || w.later) {
 		opts->place = &w.trust.place;
 		run_trust_begin(&w.trust, opts->home, index);
+		opts->keeper = w.trust.early.folder ? &w.trust.early.keeper : NULL;
 	}
 	int rc = run_monitor_open(c, o, opts, &w.monitor);
 	if (rc == STATUS_OK) {

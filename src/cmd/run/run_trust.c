@@ -17,6 +17,9 @@ void run_trust_begin(struct run_trust *t, const char *home, const char *index)
 	t->cache = slash ? strndup(index, (size_t)(slash - index)) : NULL;
 	if (t->machine)
 		machine_read(&t->before);
+	struct err err = {0};
+	if (t->keep && t->home && early_begin(t->home, &err, &t->early) < 0 && !t->quiet)
+		report("%s", err.text);
 }
 
 /* NULL: no memory. The pointer holds until the next one is added. */
@@ -90,6 +93,7 @@ void run_trust_finish(struct run_trust *t, const char *out, size_t n_out)
 	                              .parameters = t->file.n_parameters ? &t->parameters : NULL,
 	                              .digest = t->digest || t->keep,
 	                              .keep = t->keep,
+	                              .early = t->early.folder,
 	                              .cache = t->cache,
 	                              .results = t->results,
 	                              .n_results = t->n_results,
@@ -139,6 +143,7 @@ void run_trust_release(struct run_trust *t)
 	}
 	free(t->results);
 	elements_release(&t->parameters);
+	early_end(&t->early);
 	session_files_release(&t->files);
 	machine_release(&t->before);
 	machine_release(&t->after);

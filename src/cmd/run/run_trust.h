@@ -5,6 +5,7 @@
 
 #include "cmd/cmd.h"
 #include "trust/bench/benchfile.h"
+#include "trust/early.h"
 #include "trust/record.h"
 
 struct run_trust {
@@ -16,6 +17,7 @@ struct run_trust {
 	const char *system_extra;
 	struct run_place place;
 	struct run_place kept; /* what was kept of it beside its record */
+	struct early early;    /* copies of inputs before they are changed; for run_options where keep */
 	struct machine before, after;
 	struct benchfile file; /* its results and parameters; n_results 0: none are looked for */
 	char *const *argv;

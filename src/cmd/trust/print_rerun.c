@@ -257,8 +257,8 @@ static void print_possible(const struct rerun_job *a)
 		printf("the run can be repeated as recorded\n");
 	} else {
 		printf("the run cannot be repeated as recorded%s\n", buf_cstr(&b));
-		report_hint("--force runs it with the files as they are now%s",
-		            b.n ? "" : "; stemma run --keep-inputs keeps copies the next time");
+		report_hint(
+		    "--force runs it with the files as they are now; stemma run --keep-inputs keeps copies the next time");
 	}
 	buf_release(&b);
 }
