@@ -135,6 +135,7 @@ static void release_walk(struct lineage_walk *w)
 	objects_end(&w->objects);
 	lineage_copies_release(&w->copies);
 	lineage_scripts_release(&w->scripts);
+	lineage_copiers_release(&w->copiers);
 	submit_edges_free(w->submits);
 	table_release(&w->seen);
 	idmap_release(&w->hosts);

@@ -63,6 +63,15 @@ static int is_part_followed(struct lineage_walk *w, uint32_t i, const struct edg
 	struct edges *from;
 	if (w->states[i].whole)
 		return 1;
+	if (w->states[i].tree && w->states[i].copier == LINEAGE_COPIER_checkout) {
+		int r = lineage_is_checked_out(w, e->to);
+		return r < 0 ? r : !r;
+	}
+	if (w->states[i].copier == LINEAGE_COPIER_file && w->o->direction == LINEAGE_DOWN) {
+		struct edges *sources;
+		int r = lineage_copier_sources(w, e->to, w->nodes[i].id, &sources);
+		return r < 0 ? r : !sources->n;
+	}
 	if (w->o->direction == LINEAGE_UP) {
 		int holds = is_holder(w, e->to, holders);
 		return holds ? holds : lineage_is_program(w, w->nodes[i].id, e->to, e->mode);
@@ -125,7 +134,7 @@ static int follow_informed(struct lineage_walk *w, uint32_t i, struct lineage_bo
 	store_id id = w->nodes[i].id;
 	struct lineage_bound then = bound;
 	uint32_t exec = VEC_NONE;
-	if (up && !w->states[i].whole) /* bytes that it only copied are no news of what informed it */
+	if (up && !w->states[i].whole && !w->states[i].tree) /* bytes that it only copied are no news of what informed it */
 		return 0;
 	int r = up ? store_informed(w->s, id, &w->got) : store_informs(w->s, id, &w->got);
 	if (r == 0)
@@ -156,7 +165,7 @@ int lineage_expand_exec(struct lineage_walk *w, uint32_t i)
 	struct lineage_bound bound = w->states[i].pending;
 	uint32_t host;
 	int r = lineage_exec_host(w, id, &host);
-	if (w->o->direction == LINEAGE_UP && !w->states[i].whole && !w->states[i].partly)
+	if (w->o->direction == LINEAGE_UP && !w->states[i].whole && !w->states[i].partly && !w->states[i].tree)
 		return r; /* only by what it copied, and what that came from is known */
 	if (r == 0)
 		r = follow_files(w, i, bound, host);

@@ -38,6 +38,8 @@ struct lineage_state {
 	bool no_script;    /* an execution, known to have run none */
 	bool whole;        /* an execution, reached by more than what it copied (down: by more than what may be copied) */
 	bool partly;       /* an execution, reached by an object that it copied: also what said what is copied counts */
+	bool tree;         /* an execution, a checkout, reached by a file of a work folder: such files do not count */
+	uint8_t copier;    /* enum lineage_copier, of an execution */
 	bool copied;       /* an engine's copy of a script whose source is known */
 	uint32_t arrivals; /* list in walk.arrivals, until it is classified */
 	uint32_t omitted;  /* place in walk.omitted, 0 none */
@@ -77,6 +79,27 @@ struct lineage_scripts {
 	struct idmap copies_of; /* down: version of a script -> place in copies, from 1 */
 	VEC(struct lineage_chained) uses, copies;
 	struct edges got, sources;
+};
+
+/* Of which program is it known which of what it read is in what it wrote (copiers.def, checkouts.def)? */
+enum lineage_copier {
+	LINEAGE_COPIER_unknown, /* not asked yet */
+	LINEAGE_COPIER_none,
+	LINEAGE_COPIER_file,    /* what it had open when it made the file */
+	LINEAGE_COPIER_checkout /* of files of a work folder, nothing of these */
+};
+#define LINEAGE_COPIED 8 /* executions whose data are kept at a time: those of one level may take turns */
+struct lineage_copied {
+	store_id exec;                 /* 0 none */
+	struct edges used, made;       /* data alone, by start */
+	VEC(uint32_t) again;           /* places in used: those of several opens */
+	struct idmap used_at, made_at; /* by version, places from 1 */
+};
+struct lineage_copiers {
+	struct idmap by_command; /* enum lineage_copier by the number of a command, by its name alone */
+	struct lineage_copied of[LINEAGE_COPIED];
+	size_t next; /* of `of`, the one that is used next */
+	struct edges sources, copies;
 };
 
 /* An execution that others count to is reached by way of some of these: what another one did is only possible. */
@@ -138,6 +161,7 @@ struct lineage_walk {
 	struct objects objects;
 	struct lineage_copies copies;
 	struct lineage_scripts scripts;
+	struct lineage_copiers copiers;
 	struct submit_edges *submits;
 	struct idmap servers;         /* file of a server's address -> place in `served` */
 	struct lineage_bound *served; /* the best bound that its connections were followed with */
@@ -162,6 +186,8 @@ int lineage_enqueue(struct lineage_walk *w, struct lineage_queue *q, uint32_t i)
 int lineage_reach_whole(struct lineage_walk *w, uint32_t i);
 /* Execution i is come to by an object that it copied: what it was told to do by counts. 0 or -ENOMEM. */
 int lineage_reach_partly(struct lineage_walk *w, uint32_t i);
+/* Execution i, a checkout, is come to by a file of a work folder: other such files do not count. 0 or -ENOMEM. */
+int lineage_reach_tree(struct lineage_walk *w, uint32_t i);
 /* Execution i was reached by way of a part of it, from a version of an object or another one, with what surely comes in
  * time for that. 0 or -ENOMEM. */
 int lineage_settle_part(struct lineage_walk *w, uint32_t i, uint32_t part, bool object, struct lineage_bound bound);
@@ -271,6 +297,19 @@ int lineage_script_classify(struct lineage_walk *w, uint32_t i);
 /* Down: adds to ret, as derived, the copies of the version that the walk has met. 0, -ENOMEM. */
 int lineage_scripts_from(struct lineage_walk *w, store_id version, struct edges *ret);
 void lineage_scripts_release(struct lineage_scripts *c);
+
+/* ---- lineage_copiers.c ---- */
+
+/* What execution node i is. 0 or -errno. */
+int lineage_copier_kind(struct lineage_walk *w, uint32_t i, enum lineage_copier *ret);
+/* Of LINEAGE_COPIER_file, the edges by which the execution used what it made the version from; none: all of it counts.
+ * *ret is good until the next of these calls. 0 or -errno. */
+int lineage_copier_sources(struct lineage_walk *w, store_id version, store_id exec, struct edges **ret);
+/* Of LINEAGE_COPIER_file, the edges by which it made what came from the version so. 0 or -errno. */
+int lineage_copier_copies(struct lineage_walk *w, store_id version, store_id exec, struct edges *ret);
+/* Is the version data of a work folder, and not of git's store? 1, 0, -errno. */
+int lineage_is_checked_out(struct lineage_walk *w, store_id version);
+void lineage_copiers_release(struct lineage_copiers *c);
 
 /* ---- lineage_result.c ---- */
 

@@ -118,6 +118,14 @@ int lineage_reach_partly(struct lineage_walk *w, uint32_t i)
 	return lineage_enqueue(w, w->execs, i);
 }
 
+int lineage_reach_tree(struct lineage_walk *w, uint32_t i)
+{
+	if (w->states[i].tree)
+		return 0;
+	w->states[i].tree = true;
+	return lineage_enqueue(w, w->execs, i);
+}
+
 int lineage_settle_part(struct lineage_walk *w, uint32_t i, uint32_t part, bool object, struct lineage_bound bound)
 {
 	struct lineage_bound *at = lineage_part_bound(w, i, part, object, true);

@@ -35,6 +35,33 @@ static int follow_script(struct lineage_walk *w, uint32_t i, struct lineage_boun
 	return r;
 }
 
+/* The same where the execution is of a program that is known to copy (copiers.def, checkouts.def). *ret_done: it is,
+ * and no more is to be followed than was here. 0, -errno. */
+static int follow_copier(struct lineage_walk *w, uint32_t i, struct lineage_bound bound, const struct edge *e,
+                         uint32_t exec, bool *ret_done)
+{
+	const bool up = w->o->direction == LINEAGE_UP;
+	const store_id version = w->nodes[i].id;
+	struct edges *found = &w->copiers.copies;
+	enum lineage_copier kind;
+	int r = e->mode & ACCESS_PROGRAM || w->states[i].class > VERSION_NAMED ? 0 : lineage_copier_kind(w, exec, &kind);
+	if (r < 0 || e->mode & ACCESS_PROGRAM || w->states[i].class > VERSION_NAMED || kind == LINEAGE_COPIER_none)
+		return r;
+	if (kind == LINEAGE_COPIER_checkout) {
+		r = lineage_is_checked_out(w, version);
+		*ret_done = r > 0;
+		return r > 0 ? lineage_reach_tree(w, exec) : r;
+	}
+	if (up)
+		r = lineage_copier_sources(w, version, e->to, &found);
+	else
+		r = lineage_copier_copies(w, version, e->to, found);
+	*ret_done = found->n || !up;
+	for (size_t k = 0; r == 0 && k < found->n; k++)
+		r = lineage_to_version(w, LINEAGE_DERIVED, i, &found->v[k], bound);
+	return r;
+}
+
 /* Goes on from version i, which the execution made or used. Up, where the execution only copied it from others: to
  * those, and not to all that the execution used. Down, where it is the execution's program, and whenever the walk is
  * not of objects alone: to the whole execution. 0, -errno. */
@@ -45,6 +72,10 @@ static int follow_copy(struct lineage_walk *w, uint32_t i, struct lineage_bound 
 	store_id version = w->nodes[i].id;
 	if (w->o->direction == LINEAGE_UP && w->states[i].copied)
 		return follow_script(w, i, bound);
+	bool done = false;
+	int known = w->o->all ? 0 : follow_copier(w, i, bound, e, exec, &done);
+	if (known < 0 || done)
+		return known;
 	if (!w->objects.any || w->o->all)
 		return lineage_reach_whole(w, exec);
 	if (w->o->direction == LINEAGE_DOWN) {

@@ -45,6 +45,8 @@ static int cmp_u64(uint64_t a, uint64_t b)
 static int by_rank(const void *pa, const void *pb)
 {
 	const struct input *a = pa, *b = pb;
+	/* What a file was taken from was read last. */
+	const bool stored = a->role == WHY_ROLE_stored && b->role == WHY_ROLE_stored;
 	const uint64_t keys[][2] = {
 	    {a->rank >= RANK_DOUBTFUL, b->rank >= RANK_DOUBTFUL},
 	    {a->sort, b->sort},
@@ -55,7 +57,7 @@ static int by_rank(const void *pa, const void *pb)
 	    {a->unlike, b->unlike},
 	    {a->possible, b->possible},
 	    {a->rank, b->rank},
-	    {b->size, a->size},
+	    {stored ? (uint64_t)b->lo : b->size, stored ? (uint64_t)a->lo : a->size},
 	};
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		int c = cmp_u64(keys[i][0], keys[i][1]);

@@ -110,8 +110,8 @@ static int part_of_writer(struct parts *p, uint32_t reader, uint32_t writer, boo
 	return fold_is_shell(wc) ? PART_SHELL : wc == FOLD_launcher ? PART_HELPER : PART_STAGE;
 }
 
-/* clients: also who only connected to it. 0, -errno. */
-static int add_stream_writers(struct parts *p, uint32_t reader, uint32_t stream, bool clients)
+/* clients: also who only connected to it; others: they wrote for another program, and are helpers. 0, -errno. */
+static int add_stream_writers(struct parts *p, uint32_t reader, uint32_t stream, bool clients, bool others)
 {
 	const struct lineage_node *v = &p->n->l.nodes[stream];
 	int pipe = v->stream ? is_pipe(p, stream) : true;
@@ -120,7 +120,7 @@ static int add_stream_writers(struct parts *p, uint32_t reader, uint32_t stream,
 		if (e->type != LINEAGE_GENERATED || (!clients && edge_is_client(&e->e)))
 			continue;
 		int role = maker_role(p->m, stream, e);
-		int part = role == MAKER_WRITER ? part_of_writer(p, reader, e->to, pipe) : role;
+		int part = role != MAKER_WRITER ? role : others ? PART_HELPER : part_of_writer(p, reader, e->to, pipe);
 		if (part < 0)
 			return part;
 		if (role == MAKER_WRITER)
@@ -129,15 +129,16 @@ static int add_stream_writers(struct parts *p, uint32_t reader, uint32_t stream,
 	return pipe < 0 ? pipe : 0;
 }
 
-/* Who wrote to a stream; and, where that was asked for, to another connection of the same server. 0, -errno. */
-static int add_writers(struct parts *p, uint32_t reader, uint32_t stream)
+/* Who wrote to a stream (others: for another program); and, where that was asked for, to another connection of the same
+ * server. 0, -errno. */
+static int add_writers(struct parts *p, uint32_t reader, uint32_t stream, bool others)
 {
 	const struct lineage_node *v = &p->n->l.nodes[stream];
-	int r = add_stream_writers(p, reader, stream, false);
+	int r = add_stream_writers(p, reader, stream, false, others);
 	for (uint32_t k = 0; k < v->n && r == 0; k++) {
 		const struct lineage_edge *e = &p->n->l.edges[v->first + k];
 		if (e->type == LINEAGE_DERIVED && e->e.via == TERM_via_socket)
-			r = add_stream_writers(p, reader, e->to, true);
+			r = add_stream_writers(p, reader, e->to, true, others);
 	}
 	return r;
 }
@@ -173,7 +174,20 @@ static int add_handed_writers(struct parts *p, uint32_t reader, uint32_t version
 	for (uint32_t k = 0; k < v->n; k++)
 		if (p->n->l.edges[v->first + k].type == LINEAGE_GENERATED)
 			p->handed[p->n->l.edges[v->first + k].to] = true;
-	return add_stream_writers(p, reader, version, true);
+	return add_stream_writers(p, reader, version, true, false);
+}
+
+/* Is it only possible that the part read the stream by that edge, and sure that another program did? It held a
+ * descriptor on its way there, and who wrote to the stream wrote for the other one. 1, 0, -errno. */
+static int is_others(const struct parts *p, uint32_t part, const struct lineage_edge *e)
+{
+	struct edges readers = {0};
+	bool found = false;
+	int r = e->e.sure || p->all ? 0 : store_readers(p->m->s, p->n->l.nodes[e->to].id, &readers);
+	for (size_t k = 0; r == 0 && k < readers.n; k++)
+		found |= readers.v[k].sure && readers.v[k].to != p->n->l.nodes[part].id;
+	edges_release(&readers);
+	return r < 0 ? r : found;
 }
 
 /* Who wrote to the streams that a part read, and what it is a fork of, for a fork knows what its parent had read. 0,
@@ -185,7 +199,7 @@ static int add_upstream(struct parts *p, uint32_t part)
 	for (uint32_t k = 0; k < x->n && r == 0; k++) {
 		const struct lineage_edge *e = &p->n->l.edges[x->first + k];
 		if (e->type == LINEAGE_USED && p->n->l.nodes[e->to].stream)
-			r = add_writers(p, part, e->to);
+			r = (r = is_others(p, part, e)) < 0 ? r : add_writers(p, part, e->to, r > 0);
 		else if (e->type == LINEAGE_USED && (r = is_handed_back(p, part, e->to)) > 0)
 			r = add_handed_writers(p, part, e->to);
 		else if (why_is_fork(e))
