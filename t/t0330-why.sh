@@ -47,7 +47,7 @@ cmd 0 why /w/both && says "$out" 'made by left and right ?' && says "$out" '/w/i
 check 'two makers, and an input that only may be'
 cmd 1 why /w/input-number-3.dat && is "$out" "/w/input-number-3.dat@{1}: external, first observed $(sed -n 's/.*first observed \([^,]*\),.*/\1/p' "$out"), used by 1 execution; GONE"
 check 'what was there before'
-cmd 1 why /w/in && says "$out" '/w/in@{2}: modified outside stemma, before 2026-'
+cmd 1 why /w/in && says "$out" '/w/in@{2}: modified outside stemma by an unrecorded program, before 2026-'
 check 'what changed unseen'
 cmd 1 why /w/nosuch && [ ! -s "$out" ] && lines "$err" 1 && says "$err" "stemma: '/w/nosuch' does not exist, and nothing is recorded about it"
 check 'what nobody recorded'

@@ -167,8 +167,14 @@ h.write(a, h.file('/j/out', ino=90), size=2); h.exit(a, code=3); h.end(code=3); 
 END
 cmd 0 find 'job 4711' && is "$out" '/j/out@{1}' && cmd 0 find --execs 'job 47*' && says "$out" sbatched && cmd 0 find 'runs job 4711' && says "$out" sbatched
 check 'the files, executions and runs of a batch job'
-cmd 1 find 'job 12' && says "$err" 'nothing found' && says "$err" 'hint: only files were searched; use --execs for executions, --runs for runs'
-check 'where nothing is found it says what was looked for'
+cmd 1 find 'job 12' && says "$err" 'nothing found' && says_not "$err" hint
+check 'where nothing is found, and no execution either, no hint leads astray'
+history <<'END'
+h = History('01EEEEEEEEEEEEEEEEEEEEEEEE', argv=['idle'], start=60000)
+a = h.process(); h.exec(a, ['idle'], exe='/usr/bin/idle'); h.exit(a); h.end(); h.save(home, evtext)
+END
+cmd 1 find 'exe idle' && says "$err" 'nothing found' && says "$err" 'hint: only files were searched; use --execs for executions, --runs for runs'
+check 'where executions are meant it says what was looked for'
 cmd 1 find --execs 'job 12' && says_not "$err" hint
 check 'but not where that was said'
 cmd 0 log 'job 4711' && lines "$out" 2 && says "$out" sbatched && cmd 0 log 'user ann and exit failed' && says "$out" sbatched

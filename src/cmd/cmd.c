@@ -300,9 +300,16 @@ void cmd_report_namesakes(struct cmd *c, const char *text, int r)
 	if (count && r > 0)
 		report("%s is a version of the latest file with this name", text);
 	for (size_t i = 0; i < count; i++)
-		if (store_version(c->store, others[i], &v) > 0)
-			report_hint("an earlier file with this name also has this version: name that one by its id, %.16s",
-			            v.pub.text);
+		if (store_version(c->store, others[i], &v) > 0) {
+			struct buf b = {0};
+			if (v.has_size)
+				fmt_size(&b, v.size, false);
+			buf_printf(&b, v.has_size ? ", " : "");
+			fmt_time(&b, v.origin == ORIGIN_OBSERVED ? v.end : v.mtime != TIME_NONE ? v.mtime : v.start, false);
+			report_hint("an earlier file with this name also has this version: name that one by its id, %.16s (%s)",
+			            v.pub.text, buf_cstr(&b));
+			buf_release(&b);
+		}
 	free(others);
 }
 

@@ -142,8 +142,20 @@ static void report_left_out(const struct found *f)
 	}
 }
 
-/* Gives the exit status; STATUS_NOTHING if nothing was found. */
-static int print_found(struct cmd *c, const struct opts_find *o, const struct found *f)
+/* Is the expression true of executions, where no file was found? Then these may have been meant. */
+static bool finds_executions(struct cmd *c, const struct expr *e, const struct opts_find *o)
+{
+	struct err err = {0};
+	struct found f;
+	if (found_make(cmd_source(c), e, EXPR_EXECS, o->all, &err, &f) < 0)
+		return false;
+	bool any = f.n;
+	found_rows_release(&f);
+	return any;
+}
+
+/* others: where no file was found, executions were. Gives the exit status; STATUS_NOTHING if nothing was found. */
+static int print_found(struct cmd *c, const struct opts_find *o, const struct found *f, bool others)
 {
 	struct find w = {.c = c, .o = o};
 	bool viewing = store_view_begin(c->store, VIEW_WALK) == 0; /* many small questions */
@@ -163,7 +175,7 @@ static int print_found(struct cmd *c, const struct opts_find *o, const struct fo
 		report("%zu of these are from runs that still continue, or whose recording was cut off", f->unended);
 	if (status == STATUS_OK && !f->n) {
 		report("nothing found");
-		if (f->kind == EXPR_FILES && !o->files)
+		if (f->kind == EXPR_FILES && !o->files && others)
 			report_hint("only files were searched; use --execs for executions, --runs for runs");
 		status = STATUS_NOTHING;
 	}
@@ -197,10 +209,11 @@ int cmd_find(struct cmd *c, const struct opts_find *o)
 	int status = cmd_store(c, o->no_index), r = 0;
 	if (status == STATUS_OK && (r = found_make(cmd_source(c), e, kind, o->all, &err, &f)) < 0)
 		status = report_err(&err, r == -EINVAL ? STATUS_USAGE : cmd_target_status(r));
+	const bool others = status == STATUS_OK && !f.n && kind == EXPR_FILES && !o->files && finds_executions(c, e, o);
 	expr_free(e);
 	if (status != STATUS_OK)
 		return status;
-	status = print_found(c, o, &f);
+	status = print_found(c, o, &f, others);
 	found_rows_release(&f);
 	return status;
 }

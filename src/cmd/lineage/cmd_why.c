@@ -77,6 +77,14 @@ static int fmt_makers(struct cmd *c, const struct why *n, size_t max, bool shell
 #define FOLD 2     /* segments, or sockets, that are told as their number */
 #define FOLD_MAX 3 /* where fewer inputs are named, they count with the rest */
 
+/* "index", "settings files": in a count, where the word of the role alone would not be a thing. */
+static const char *role_things(unsigned role, bool many)
+{
+	if (role == WHY_ROLE_settings)
+		return many ? "settings files" : "settings file";
+	return role == WHY_ROLE_beside ? "beside it in the folder" : why_role_word(role, many);
+}
+
 /* ", 7 more (5 indexes, 2 scripts)": of is how many there are of each role. */
 static void fmt_more(const size_t of[WHY_ROLES], size_t shown, struct buf *b)
 {
@@ -92,7 +100,7 @@ static void fmt_more(const size_t of[WHY_ROLES], size_t shown, struct buf *b)
 	buf_printf(b, ", %zu more", all);
 	for (unsigned role = WHY_ROLE_data + 1; role < WHY_ROLES && of[WHY_ROLE_data] < all; role++)
 		if (of[role])
-			buf_printf(b, "%s%zu %s", parts++ ? ", " : " (", of[role], why_role_word(role, of[role] != 1));
+			buf_printf(b, "%s%zu %s", parts++ ? ", " : " (", of[role], role_things(role, of[role] != 1));
 	buf_printf(b, parts ? ")" : "");
 }
 
@@ -340,7 +348,7 @@ static int found_line(struct cmd *c, const char *text, const struct file_target 
 	if (v->origin == ORIGIN_OBSERVED) {
 		buf_printf(line, ": its maker was not observed");
 	} else if (v->origin == ORIGIN_UNOBSERVED) {
-		buf_printf(line, ": modified outside stemma, before ");
+		buf_printf(line, ": modified outside stemma by an unrecorded program, before ");
 		fmt_time(line, v->start, false);
 	} else {
 		buf_printf(line, ": external, first observed ");
