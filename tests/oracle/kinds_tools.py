@@ -488,10 +488,10 @@ def split_and_joined(m):
 
 @kind
 def two_files_copied_by_one(m):
-    """The second is written by a program that has read the first."""
+    """Each has what cp opened for it: of the first there is nothing in the second, though cp had read it."""
     i, j, t, o = m.source(), m.source(), m.temporary(), m.output('.d')
     m.step.makes[-1:] = [f'{o}/a', f'{o}/b']
-    m.shell(f'mkdir {t} {o}; cp {i} {t}/a; cp {j} {t}/b; cp {t}/a {t}/b {o}', (f'{o}/a', [i]), (f'{o}/b', [j, i]), direct=())
+    m.shell(f'mkdir {t} {o}; cp {i} {t}/a; cp {j} {t}/b; cp {t}/a {t}/b {o}', (f'{o}/a', [i]), (f'{o}/b', [j]), direct=())
 
 
 @kind
