@@ -63,8 +63,8 @@ static int is_part_followed(struct lineage_walk *w, uint32_t i, const struct edg
 	struct edges *from;
 	if (w->states[i].whole)
 		return 1;
-	if (w->states[i].tree && w->states[i].copier == LINEAGE_COPIER_checkout) {
-		int r = lineage_is_checked_out(w, e->to);
+	if (w->states[i].copier == LINEAGE_COPIER_checkout) {
+		int r = w->o->direction == LINEAGE_DOWN ? 1 : lineage_is_checked_out(w, e->to);
 		return r < 0 ? r : !r;
 	}
 	if (w->states[i].copier == LINEAGE_COPIER_file && w->o->direction == LINEAGE_DOWN) {

@@ -38,7 +38,7 @@ struct lineage_state {
 	bool no_script;    /* an execution, known to have run none */
 	bool whole;        /* an execution, reached by more than what it copied (down: by more than what may be copied) */
 	bool partly;       /* an execution, reached by an object that it copied: also what said what is copied counts */
-	bool tree;         /* an execution, a checkout, reached by a file of a work folder: such files do not count */
+	bool tree;         /* up: an execution, a checkout: files of a work folder do not count */
 	uint8_t copier;    /* enum lineage_copier, of an execution */
 	bool copied;       /* an engine's copy of a script whose source is known */
 	uint32_t arrivals; /* list in walk.arrivals, until it is classified */
@@ -186,7 +186,7 @@ int lineage_enqueue(struct lineage_walk *w, struct lineage_queue *q, uint32_t i)
 int lineage_reach_whole(struct lineage_walk *w, uint32_t i);
 /* Execution i is come to by an object that it copied: what it was told to do by counts. 0 or -ENOMEM. */
 int lineage_reach_partly(struct lineage_walk *w, uint32_t i);
-/* Execution i, a checkout, is come to by a file of a work folder: other such files do not count. 0 or -ENOMEM. */
+/* Up: execution i, a checkout, is come to; of what it read, files of a work folder do not count. 0 or -ENOMEM. */
 int lineage_reach_tree(struct lineage_walk *w, uint32_t i);
 /* Execution i was reached by way of a part of it, from a version of an object or another one, with what surely comes in
  * time for that. 0 or -ENOMEM. */

@@ -47,10 +47,10 @@ static int follow_copier(struct lineage_walk *w, uint32_t i, struct lineage_boun
 	int r = e->mode & ACCESS_PROGRAM || w->states[i].class > VERSION_NAMED ? 0 : lineage_copier_kind(w, exec, &kind);
 	if (r < 0 || e->mode & ACCESS_PROGRAM || w->states[i].class > VERSION_NAMED || kind == LINEAGE_COPIER_none)
 		return r;
-	if (kind == LINEAGE_COPIER_checkout) {
-		r = lineage_is_checked_out(w, version);
+	if (kind == LINEAGE_COPIER_checkout) { /* of the work folder it only compared what it read */
+		r = up ? 1 : lineage_is_checked_out(w, version);
 		*ret_done = r > 0;
-		return r > 0 ? lineage_reach_tree(w, exec) : r;
+		return r > 0 && up ? lineage_reach_tree(w, exec) : r < 0 ? r : 0;
 	}
 	if (up)
 		r = lineage_copier_sources(w, version, e->to, &found);
