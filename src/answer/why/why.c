@@ -398,6 +398,7 @@ static int walk_near(const struct answer_source *a, store_id version, unsigned d
 	struct why n = {.sure = true, .opener = UINT32_MAX};
 	struct makers m = {0};
 	bool all = flags & (WHY_ALL | WHY_UNFOLDED);
+	n.all = flags & WHY_ALL;
 	int r = lineage_walk(a->store, &version, 1, &o, &err, &n.l);
 	if (r < 0)
 		return r;

@@ -45,6 +45,7 @@ struct why {
 	uint32_t *opener_inputs; /* what the opener used, where it only opened */
 	size_t n_opener_inputs;
 	uint8_t *sort; /* of each node that is an input: enum entity_sort */
+	bool all;      /* WHY_ALL: all inputs are to be named */
 	bool ranked;   /* another rank of the first maker's job took part */
 	uint8_t *role; /* of each node that is an input: enum why_role */
 	bool sure;     /* that the makers made it */

@@ -108,7 +108,7 @@ static void fmt_more(const size_t of[WHY_ROLES], size_t shown, struct buf *b)
 static bool is_named_role(const struct why *n, size_t i)
 {
 	enum why_role first = (enum why_role)n->role[n->inputs[0]], role = (enum why_role)n->role[n->inputs[i]];
-	if (role == WHY_ROLE_earlier && why_is_certain(n, i))
+	if (n->all || (role == WHY_ROLE_earlier && why_is_certain(n, i)))
 		return true; /* it was appended to */
 	return n->sort[n->inputs[i]] != ENTITY_DATA || role == first || (role == WHY_ROLE_script && first == WHY_ROLE_data);
 }
@@ -311,7 +311,8 @@ int why_made_line(struct cmd *c, const char *text, const char *named, const stru
 	    {0, 4, 1},   {0, 4, 2},   {0, 4, 3},   {0, 3, 3},  {0, 2, 3},  {0, 1, 3},  {12, 1, 3}, {12, 0, 3}};
 	struct made m = {.t = t, .n = n, .when = v->end != TIME_NEVER && v->end != TIME_NONE ? v->end : v->start};
 	struct file_info f;
-	size_t width = c->out.tty || getenv("COLUMNS") ? (size_t)c->out.width : 200;
+	static const struct made_width whole = {400, SIZE_MAX, 0};
+	size_t width = n->all ? SIZE_MAX : c->out.tty || getenv("COLUMNS") ? (size_t)c->out.width : 200;
 	int r = find_input_arrays(c, &m) < 0 ? -ENOMEM : store_file(c->store, v->file, &f);
 	if (r > 0 && named)
 		buf_printf(&m.name, "%s", named);
@@ -320,7 +321,7 @@ int why_made_line(struct cmd *c, const char *text, const char *named, const stru
 	if (r > 0)
 		r = exec_who(c->store, n->l.nodes[n->makers[0]].id, &m.who);
 	for (size_t k = 0; k < sizeof(widths) / sizeof(widths[0]) && r >= 0; k++) {
-		struct made_width w = widths[k];
+		struct made_width w = n->all ? whole : widths[k];
 		if (w.brief > 2 && width >= WIDE)
 			w.brief = 2;
 		r = fmt_made(c, &m, w, line);
