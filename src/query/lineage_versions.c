@@ -44,8 +44,12 @@ static int follow_copier(struct lineage_walk *w, uint32_t i, struct lineage_boun
 	const store_id version = w->nodes[i].id;
 	struct edges *found = &w->copiers.copies;
 	enum lineage_copier kind;
-	int r = e->mode & ACCESS_PROGRAM || w->states[i].class > VERSION_NAMED ? 0 : lineage_copier_kind(w, exec, &kind);
-	if (r < 0 || e->mode & ACCESS_PROGRAM || w->states[i].class > VERSION_NAMED || kind == LINEAGE_COPIER_none)
+	const enum version_class class = (enum version_class)w->states[i].class;
+	const bool data = class == VERSION_DATA || class == VERSION_NAMED;
+	if (e->mode & ACCESS_PROGRAM || !(data || (up && class == VERSION_SYSTEM))) /* a library that it used is in all */
+		return 0;
+	int r = lineage_copier_kind(w, exec, &kind);
+	if (r < 0 || kind == LINEAGE_COPIER_none)
 		return r;
 	if (kind == LINEAGE_COPIER_checkout) { /* of the work folder it only compared what it read */
 		r = up ? 1 : lineage_is_checked_out(w, version);
