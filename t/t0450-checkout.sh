@@ -28,10 +28,10 @@ cmd 0 find "from $object" && says "$out" 'y@{1}' 'fromy@{1}'
 check 'downwards from the object'
 cmd 0 lineage --all y && says "$out" 'x@{'
 check '--all has what it read'
-echo 3 >z && git add z
-cmd 0 run -q -- git commit -qm 3 && cmd 0 find 'from z' && says "$out" '.git/'
-check 'what is committed is in the store'
-git checkout -q - 2>/dev/null
+echo 3 >z
+cmd 0 run -q -- git add z && cmd 0 find 'from z' && says "$out" '.git/objects/'
+check 'what is added is in the store'
+git commit -qm 3 && git checkout -q - 2>/dev/null
 echo local >>x
 cmd 0 run -q -- git stash -q && cmd 0 run -q -- git stash pop -q && cmd 0 lineage x && says "$out" 'git'
 check 'other commands are as they were'
