@@ -9,7 +9,7 @@
 int store_file_by_identity(struct store *s, struct str domain, uint64_t ino, uint64_t gen, store_id *ret)
 {
 	struct reader *r = store_reader(s);
-	struct key_cursor c = {.from = -1};
+	struct key_cursor c = {0};
 	size_t at, n;
 	if (!r)
 		return -ENOMEM;
@@ -83,7 +83,7 @@ static int holder_cmp(const void *pa, const void *pb)
 static int absent_file(struct store *s, struct str path, store_id *ret)
 {
 	struct reader *r = store_reader(s);
-	struct key_cursor c = {.from = -1};
+	struct key_cursor c = {0};
 	size_t at, n;
 	uint64_t row;
 	int rc = read_path_id(s, path, &row), found = 0;
@@ -405,7 +405,7 @@ int store_by_pubid(struct store *s, const char *text, char *ret_kind, store_id *
 		return 0;
 	uint32_t lo, hi;
 	hash_range(text + 1, n, &lo, &hi);
-	struct key_cursor c = {.from = -1};
+	struct key_cursor c = {0};
 	int rc = keys_range(s, &c, kinds[which - letters], lo, hi, NULL), found = 0;
 	for (size_t i = 0; rc == 0 && i < c.v.n; i++) {
 		struct id_hash h;

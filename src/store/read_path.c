@@ -105,7 +105,7 @@ static int find_component(struct store *s, struct key_cursor *c, uint64_t dir, s
 
 int read_path_id(struct store *s, struct str path, uint64_t *ret)
 {
-	struct key_cursor c = {.from = -1};
+	struct key_cursor c = {0};
 	uint64_t id = 0;
 	const char *from = path.p, *end = path.p + path.n;
 	bool whole = path.n > 4096;

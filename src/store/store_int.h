@@ -9,7 +9,7 @@
 #include <sqlite3.h>
 
 #define STORE_APPLICATION 0x53544d41 /* "STMA" */
-#define STORE_VERSION 22
+#define STORE_VERSION 23
 #define STORE_PATIENCE_MS 60000 /* for others who write */
 
 /* Row numbers. A version is its file's row and its number n, an execution its process's row and its exec number: the
@@ -196,17 +196,28 @@ struct key_entry {
 	uint32_t hash;
 	uint64_t id;
 };
-/* Remembers the chunk that was looked at last: ask in ascending order. */
+struct key_entries { /* by hash, then by row */
+	struct key_entry *v;
+	size_t n, cap;
+};
+/* Remembers what was looked at last: ask in ascending order. Zero it. */
 struct key_cursor {
-	VEC(struct key_entry) v;
-	enum key_kind kind;
-	int64_t from; /* key of the chunk in v, -1 none */
-	uint64_t to;  /* first hash that is not in it */
+	struct key_entries v; /* what was found */
+	struct key_chunk {
+		struct key_entries v;
+		enum key_kind kind;
+		int64_t from; /* key of the chunk in v, -1 none */
+		uint64_t to;  /* first hash that is not in it */
+	} chunk;
+	struct key_recent {
+		struct key_entries v;
+		int64_t next; /* key of the bucket in v, + 1; 0 none */
+	} recent;
 };
 /* Rows filed under hash, in v[*ret_at .. +*ret_n]. 0, -errno with a sentence. */
 int keys_find(struct store *s, struct key_cursor *c, enum key_kind kind, uint32_t hash, struct err *err, size_t *ret_at,
               size_t *ret_n);
-/* Entries between two hashes, into c->v. 0, -errno with a sentence. */
+/* Entries between two hashes, into c->v, in order. 0, -errno with a sentence. */
 int keys_range(struct store *s, struct key_cursor *c, enum key_kind kind, uint32_t lo, uint32_t hi, struct err *err);
 /* Adds entries (sorts them); what is there already stays once. 0, -errno with a sentence. */
 int keys_add(struct store *s, enum key_kind kind, struct key_entry *v, size_t n, struct err *err);

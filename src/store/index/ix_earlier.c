@@ -253,7 +253,7 @@ static uint32_t find_earlier(void *arg, struct facts *f, enum facts_kind kind, u
 static uint64_t stored_file(struct ix *x, uint32_t file)
 {
 	const struct gfile *g = &x->g.files.v[file];
-	struct key_cursor c = {.from = -1};
+	struct key_cursor c = {0};
 	struct buf b = {0};
 	size_t at, n;
 	uint64_t found = 0;

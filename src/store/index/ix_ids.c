@@ -52,7 +52,7 @@ int ix_add_key(struct ix *x, enum key_kind kind, uint32_t hash, uint64_t id)
 /* The row of a word that the store has, 0 none. */
 static int find_word(struct ix *x, struct str text, uint32_t hash, uint64_t *ret)
 {
-	struct key_cursor c = {.from = -1};
+	struct key_cursor c = {0};
 	size_t at, n;
 	*ret = 0;
 	int rc = keys_find(x->s, &c, KEY_WORD, hash, x->err, &at, &n);
@@ -313,7 +313,7 @@ int ix_node_find(struct ix *x, uint32_t parent, struct str base, uint32_t *ret)
 		return 0;
 	if (x->fresh || x->nodes.v[parent].is_new)
 		return 0;
-	struct key_cursor c = {.from = -1};
+	struct key_cursor c = {0};
 	size_t at, n;
 	uint64_t id = 0, dir = x->nodes.v[parent].id;
 	int rc = keys_find(x->s, &c, KEY_PATH, path_hash(dir, base), x->err, &at, &n);
@@ -608,7 +608,7 @@ static int find_processes(struct ix *x)
 int ix_ids(struct ix *x)
 {
 	x->n_new = x->g.sessions.n;
-	x->cursor.from = -1;
+	key_cursor_release(&x->cursor);
 	int rc = ix_sync(x);
 	if (rc == 0)
 		rc = ix_find_sessions(x);
