@@ -26,6 +26,9 @@ done
 cmd 0 lineage --down in.txt && [ "$(grep -c 'out.txt@{1}' "$out")" = 3 ] && [ "$(grep -c 'replaced since' "$out")" = 2 ] && says_not "$out" scratch.txt
 check 'each of them stands below the program that left it; what the program removed itself does not'
 
+cmd 0 show @ && says "$out" 'overhead     stemma stopped ' && says "$out" 'resources    CPU ' && says_not "$out" 'cost '
+check 'show tells what the run used from what recording it cost'
+
 # ---- one job makes two files by two programs: a script that does as Snakemake does ----
 mkdir -p bin
 echo r >ref && echo a >A.in && echo b >B.in

@@ -1,5 +1,6 @@
 /* print_run.c - a run. */
 #include "answer/elsewhere.h"
+#include "answer/stages/stage_view.h"
 #include "base/hash.h"
 #include "cmd/show/show_view.h"
 #include "query/fold.h"
@@ -53,6 +54,34 @@ static void print_run_fields(struct cmd *c, const struct run_info *run)
 		print_field_if("overhead", &b);
 	}
 	buf_release(&b);
+}
+
+#define RESOURCES_MOST 20000 /* executions that are read to add up what they used: 0.2 s */
+
+/* What the run's programs used together, where that is known; of a run with too many, where to ask. 0, -errno. */
+static int print_run_resources(struct cmd *c, const struct show_run *p)
+{
+	struct stage_cost used;
+	struct buf b = {0};
+	if (p->n > RESOURCES_MOST) {
+		printf("%-12s stemma lineage --stages --json has them by rule (too many programs to add up here)\n",
+		       "resources");
+		return 0;
+	}
+	int r = stage_cost(c->store, p->execs, p->n, &used);
+	if (r < 0)
+		return r;
+	if (used.cpu.known) {
+		buf_printf(&b, used.cpu.whole ? "CPU " : "CPU at least ");
+		fmt_duration(&b, used.cpu.value);
+	}
+	if (used.rss.known) {
+		buf_printf(&b, b.n ? ", largest program " : "largest program ");
+		fmt_size(&b, used.rss.value, false);
+	}
+	print_field_if("resources", &b);
+	buf_release(&b);
+	return 0;
 }
 
 /* 0: the record does not have it; -errno. */
@@ -159,7 +188,9 @@ int show_print_run(struct cmd *c, const struct opts_show *o, store_id run)
 	if (r <= 0)
 		return r;
 	print_run_fields(c, &x.run);
-	r = notes_print(c->store, NOTES_RUN, run);
+	r = print_run_resources(c, &x);
+	if (r >= 0)
+		r = notes_print(c->store, NOTES_RUN, run);
 	if (r >= 0)
 		r = show_print_app_log(c, run, o->all);
 	if (r >= 0)
