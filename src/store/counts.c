@@ -358,6 +358,39 @@ int counts_void(struct store *s, store_id run, struct err *err)
 	return store_run_stmt(s, st, err);
 }
 
+/* Does what is kept rest on one of these sessions, which are sorted? Of what cannot be read, too. */
+static bool rests_on(struct str kept, const struct ids *sessions)
+{
+	enum { BEFORE = 7 }; /* what put_counts writes before the sessions */
+	struct cur c = cur_of(kept);
+	uint64_t session = 0;
+	size_t k = 0;
+	for (int i = 0; i < BEFORE; i++)
+		cur_u(&c);
+	for (uint64_t more = cur_u(&c); more && !c.bad; more--) {
+		session += cur_u(&c);
+		while (k < sessions->n && sessions->v[k] < session)
+			k++;
+		if (k < sessions->n && sessions->v[k] == session)
+			return true;
+	}
+	return c.bad;
+}
+
+int counts_resting_on(struct store *s, const struct ids *sessions, struct ids *ret)
+{
+	sqlite3_stmt *st = sessions->n ? store_stmt(s, SQL_run_counts_all, NULL) : NULL;
+	int rc = st || !sessions->n ? 0 : -EIO;
+	while (st && (rc = store_step(s, st, NULL)) == 1)
+		if (rests_on(column_str(st, 1), sessions) && ids_add(ret, (uint64_t)sqlite3_column_int64(st, 0)) < 0) {
+			rc = -ENOMEM;
+			break;
+		}
+	if (st)
+		sqlite3_reset(st);
+	return rc;
+}
+
 int counts_check(struct store *s, store_id run)
 {
 	struct buf was = {0}, is = {0};

@@ -63,6 +63,7 @@ static void ix_release(struct ix *x)
 	block_cursor_release(&x->process_blocks);
 	map_release(&x->run_words);
 	free(x->void_runs.v);
+	free(x->void_sessions.v);
 	free(x->void_processes.v);
 	free(x->met_runs.v);
 	free(x->run_list.v);

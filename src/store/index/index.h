@@ -212,6 +212,7 @@ struct ix {
 	    new_gaps;                                   /* the graph's facts up to here are the new sessions' */
 	struct map run_words;                           /* word -> run row */
 	struct ids void_runs, void_processes, met_runs; /* ix_counts.c */
+	struct ids void_sessions;                       /* ... whose gaps are other ones now */
 	struct ix_pairs run_list, child_list, derived_list, note_list; /* to be added to the lists */
 	VEC(uint32_t) element_counts;                                  /* how often a word is an element of a list */
 	VEC(uint32_t) fp_index;                   /* beside g.fps: index in its file's list + 1, 0 not given yet */

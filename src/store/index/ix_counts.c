@@ -102,6 +102,9 @@ int ix_count_runs(struct ix *x)
 	int rc = read_rows_begin(x->s, VIEW_PASS);
 	if (rc == 0)
 		rc = void_runs_of_processes(x);
+	ids_sort(&x->void_sessions);
+	if (rc == 0)
+		rc = counts_resting_on(x->s, &x->void_sessions, &x->void_runs);
 	ids_sort(&x->void_runs);
 	for (size_t i = 0; rc == 0 && i < x->void_runs.n; i++)
 		rc = counts_void(x->s, x->void_runs.v[i], x->err);

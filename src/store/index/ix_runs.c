@@ -1,5 +1,6 @@
 /* ix_runs.c - the rows of runs, sessions and segments. */
 #include "store/index/index.h"
+#include "store/read.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -371,6 +372,27 @@ static bool has_gaps(const struct ix *x, uint32_t session)
 	return false;
 }
 
+/* Notes it where the session is in the index, with other gaps than these: what is counted of the runs of its processes
+ * rests on them (counts.h). gaps: as put_session_gaps writes them. 0, -errno. */
+static int note_other_gaps(struct ix *x, uint64_t session, struct str gaps)
+{
+	struct buf info = {0};
+	struct cur c;
+	uint64_t run;
+	int rc = read_session_rest(x->s, session, &info, &c, &run);
+	if (rc == 1) {
+		const unsigned char *from = c.p;
+		for (uint64_t n = cur_u(&c); n && !c.bad; n--)
+			read_session_gap(x->s, &c);
+		rc = c.bad ? -ENOTRECOVERABLE : 0;
+		if (rc == 0 && !str_eq(gaps, str_n((const char *)from, (size_t)(c.p - from))) &&
+		    ids_add(&x->void_sessions, session) < 0)
+			rc = ix_oom(x);
+	}
+	buf_release(&info);
+	return rc;
+}
+
 /* The row of new session i. 0, -errno with a sentence. */
 static int write_session(struct ix *x, uint32_t i)
 {
@@ -397,8 +419,11 @@ static int write_session(struct ix *x, uint32_t i)
 		buf_varint(&info, s->places.v[k].from);
 		buf_varint(&info, s->places.v[k].to - s->places.v[k].from);
 	}
+	const size_t gaps = info.n;
 	if (rc == 0)
 		rc = put_session_gaps(x, i, &info);
+	if (rc == 0 && !info.failed)
+		rc = note_other_gaps(x, s->id, str_n(info.p + gaps, info.n - gaps));
 	if (rc == 0)
 		rc = put_session_notes(x, i, &info);
 	sqlite3_stmt *st = store_stmt(x->s, SQL_session_put, x->err);
