@@ -1,4 +1,4 @@
-#include "answer/check/check_int.h"
+#include "answer/check/check_targets.h"
 
 #include "query/scripts.h"
 
@@ -12,12 +12,13 @@ struct job {
 	struct check *c;
 	uint32_t stage;
 	struct check_declared declared;
-	struct idmap files;     /* files that were told, or that the job made -> place in inputs + 1; 0: made */
-	struct idmap engine;    /* files that the engine read to plan -> 1 */
-	struct buf path;        /* of the file at hand */
-	struct buf program;     /* of the execution at hand */
-	bool engines;           /* the execution at hand is an engine */
-	store_id engine_loaded; /* whose files are in `engine` */
+	struct idmap files;            /* files that were told, or that the job made -> place in inputs + 1; 0: made */
+	struct idmap engine;           /* files that the engine read to plan -> 1 */
+	struct buf path;               /* of the file at hand */
+	struct buf program;            /* of the execution at hand */
+	bool engines;                  /* the execution at hand is an engine */
+	store_id engine_loaded;        /* whose files are in `engine` */
+	struct check_targets *targets; /* of a target; else NULL */
 };
 
 /* Adds the files of the versions that the edges lead to, with that value where they are new. 0 or -errno. */
@@ -85,6 +86,8 @@ static int is_to_be_declared(struct job *j, const struct edge *e)
 	if (r <= 0 || !f.path.n)
 		return r < 0 ? r : 0;
 	const uint32_t *told = idmap_find(&j->files, v.file);
+	if (j->targets && check_targets_own(j->targets, v.file))
+		return 0;
 	if ((told && !*told) || (j->engines && idmap_find(&j->engine, v.file)))
 		return 0;
 	buf_reset(&j->path);
@@ -161,12 +164,13 @@ static int look_at_exec(struct job *j, store_id exec)
 
 /* Adds what one job read to the check's inputs; a job whose declared inputs cannot be told goes to c->unknown instead.
  * 0, -errno. */
-static int look_at_job(const struct answer_source *a, struct check *c, uint32_t stage)
+static int look_at_job(const struct answer_source *a, struct check *c, uint32_t stage, struct check_targets *targets)
 {
-	struct job j = {.a = a, .c = c, .stage = stage};
+	struct job j = {.a = a, .c = c, .stage = stage, .targets = targets};
 	const size_t before = c->inputs.n;
 	enum check_why why;
-	int r = check_declared_load(c->st, stage, &j.declared, &why);
+	int r = targets ? check_targets_load(targets, c->st, stage, &j.declared, &why)
+	                : check_declared_load(c->st, stage, &j.declared, &why);
 	c->n_jobs++;
 	if (r == 0) {
 		struct check_unknown *one = vec_add(&c->unknown);
@@ -191,9 +195,16 @@ static int look_at_job(const struct answer_source *a, struct check *c, uint32_t 
 	return r;
 }
 
-int check_run(const struct answer_source *a, store_id run, struct check *ret)
+/* Is it a target of make or ninja? */
+static bool is_target(const struct stage *g)
+{
+	return g->kind == STAGE_TARGET && (g->engine == ENGINE_MAKE || g->engine == ENGINE_NINJA);
+}
+
+int check_run(const struct answer_source *a, store_id run, const struct buf *make_database, struct check *ret)
 {
 	struct run_info info;
+	struct check_targets targets = {.s = a->store, .database = make_database};
 	*ret = (struct check){.s = a->store};
 	int r = store_run(a->store, run, &info);
 	if (r <= 0)
@@ -204,7 +215,13 @@ int check_run(const struct answer_source *a, store_id run, struct check *ret)
 		r = stages_look(ret->st, run);
 	for (size_t i = 0; r == 0 && i < stages_count(ret->st); i++)
 		if (stages_get(ret->st, (uint32_t)i)->kind == STAGE_RULE)
-			r = look_at_job(a, ret, (uint32_t)i);
+			r = look_at_job(a, ret, (uint32_t)i, NULL);
+	/* What jobs of Snakemake build is a part of these. */
+	const bool rules = ret->n_jobs > 0;
+	for (size_t i = 0; r == 0 && !rules && i < stages_count(ret->st); i++)
+		if (is_target(stages_get(ret->st, (uint32_t)i)))
+			r = look_at_job(a, ret, (uint32_t)i, &targets);
+	check_targets_release(&targets);
 	return r;
 }
 
@@ -221,7 +238,10 @@ const char *check_why_words(enum check_why why)
 	static const char *const words[] = {
 	    [CHECK_FAILED] = "it failed",
 	    [CHECK_UNFINISHED] = "Snakemake's metadata say that it did not end, or do not list inputs",
-	    [CHECK_NO_METADATA] = "Snakemake's metadata of its outputs are missing or have changed"};
+	    [CHECK_NO_METADATA] = "Snakemake's metadata of its outputs are missing or have changed",
+	    [CHECK_NO_DATABASE] = "the database of make was not given (--make-database)",
+	    [CHECK_NO_BUILD_FILE] = "build.ninja is missing, or has changed since",
+	    [CHECK_NO_RULE] = "no rule of the build makes what it made"};
 	return words[why];
 }
 

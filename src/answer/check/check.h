@@ -1,5 +1,5 @@
-/* check.h - did the jobs of a workflow read files that their rules do not declare as inputs? (doc/stages.md, Undeclared
- * inputs)
+/* check.h - did the jobs of a workflow, or targets of make and ninja, read files that their rules do not declare?
+ * (doc/stages.md, Undeclared inputs)
  *
  * What a rule declares is from what the engine wrote down of the job, and is hostile: it gives nothing but paths to
  * compare with. A job of which it is not known is counted, and never taken for one that declares all.
@@ -10,6 +10,7 @@
 
 #include "answer/js.h"
 #include "answer/source.h"
+#include "base/buf.h"
 #include "base/vec.h"
 #include "query/stages/stages.h"
 
@@ -25,6 +26,9 @@ enum check_why {
 	CHECK_FAILED,     /* Snakemake's log says that it failed */
 	CHECK_UNFINISHED, /* its metadata say that it was not complete, or are of another form */
 	CHECK_NO_METADATA,
+	CHECK_NO_DATABASE,   /* of a target of make: its database was not given */
+	CHECK_NO_BUILD_FILE, /* of a target of ninja: build.ninja is not as the run left it */
+	CHECK_NO_RULE,       /* no rule there makes what it made */
 };
 struct check_unknown {
 	uint32_t stage;
@@ -40,8 +44,9 @@ struct check {
 	uint64_t gaps;                     /* of the run: what could not be seen, as bits of reasons */
 };
 
-/* Checks the jobs of a run. 0 or -errno; release ret in any case. */
-int check_run(const struct answer_source *a, store_id run, struct check *ret);
+/* Checks the jobs of a run: those of rules of Snakemake; in a run without them the targets of make and ninja.
+ * make_database: what `make -p` printed, NULL: it was not given. 0 or -errno; release ret in any case. */
+int check_run(const struct answer_source *a, store_id run, const struct buf *make_database, struct check *ret);
 void check_release(struct check *c);
 /* Is it sure that each job read only what its rule declares? False also where there is no job. */
 bool check_is_clean(const struct check *c);

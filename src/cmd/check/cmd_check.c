@@ -2,6 +2,7 @@
 #include "answer/check/check.h"
 #include "answer/entities.h"
 #include "base/hash.h"
+#include "base/io.h"
 #include "cmd/ui/columns.h"
 #include "cmd/ui/js_print.h"
 #include "query/idmap.h"
@@ -104,7 +105,7 @@ static int print_inputs(const struct check *c, const struct screen *out)
 		if (before)
 			continue;
 		struct buf b = {0};
-		buf_printf(&b, "rule ");
+		buf_printf(&b, "%s ", stage_kind_name(stages_get(c->st, told[i].first->stage)->kind));
 		fmt_name(&b, str_of(rule));
 		print_styled(out, &b, STYLE_BOLD);
 		buf_release(&b);
@@ -134,7 +135,7 @@ static void print_unknown(const struct check *c)
 		if (before)
 			continue;
 		fmt_name(&b, str_of(rule_of(c, x->stage)));
-		printf("  rule %s", buf_cstr(&b));
+		printf("  %s %s", stage_kind_name(stages_get(c->st, x->stage)->kind), buf_cstr(&b));
 		if (jobs > 1)
 			printf(", %zu jobs", jobs);
 		printf(": %s\n", check_why_words(x->why));
@@ -150,7 +151,7 @@ static int print_check(const struct check *c, const struct screen *out)
 		return r;
 	size_t known = c->n_jobs - c->unknown.n;
 	if (!c->n_jobs) {
-		printf("the run has no jobs of a Snakemake workflow\n");
+		printf("the run has no jobs of a Snakemake workflow, and no targets of make or ninja\n");
 		report_hint("record one with: stemma run -- snakemake; stemma check RUN checks an earlier run");
 	} else if (!c->inputs.n && known)
 		printf("%zu of %zu jobs read only what their rules declare\n", known, c->n_jobs);
@@ -161,6 +162,18 @@ static int print_check(const struct check *c, const struct screen *out)
 	if (c->gaps)
 		printf("part of the run was not observed (see stemma show): a file that was read may be missing here\n");
 	return 0;
+}
+
+#define DATABASE_MOST ((size_t)256 << 20) /* bytes: of a large build in many folders */
+
+/* What make -p printed. 0, -errno; what is wrong was reported. */
+static int read_database(const char *path, struct buf *ret)
+{
+	bool in = strcmp(path, "-") == 0;
+	int r = in ? io_read_rest(0, DATABASE_MOST, ret) : io_read_file(path, DATABASE_MOST, ret);
+	if (r < 0)
+		report("cannot read the database of make in '%s': %s", in ? "standard input" : path, strerror(-r));
+	return r;
 }
 
 /* Gives the exit status: STATUS_NOTHING if a job read what its rule does not declare. */
@@ -179,7 +192,12 @@ int cmd_check(struct cmd *c, const struct opts_check *o)
 	if (t.kind != TARGET_RUN)
 		return report_usage(c, "'%s' is %s, not a run", c->operands[0],
 		                    t.kind == TARGET_FILE ? "a file" : "an execution");
-	int r = check_run(cmd_source(c), t.id, &found);
+	struct buf database = {0};
+	int r = o->make_database ? read_database(o->make_database, &database) : 0;
+	if (r < 0)
+		return buf_release(&database), STATUS_SELF;
+	r = check_run(cmd_source(c), t.id, o->make_database ? &database : NULL, &found);
+	buf_release(&database);
 	if (r == 0)
 		r = o->json ? check_json(&found, t.id, &json) : print_check(&found, &c->out);
 	bool clean = r == 0 && check_is_clean(&found);
