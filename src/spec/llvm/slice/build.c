@@ -199,7 +199,7 @@ static void build_value_instruction(struct slice *s, LLVMValueRef i, uint32_t no
 		from_operands(s, i, node, false);
 	else {
 		from_operands(s, i, node, true);
-		if (number && !passes)
+		if (number && (!passes || LLVMIsAPtrToIntInst(i)))
 			graph_copy(s, s->any_descriptor, node);
 	}
 }
@@ -262,6 +262,9 @@ static bool is_taken(LLVMValueRef f)
 	return false;
 }
 
+/* Of a library function that is called through a pointer, so many are looked at. */
+enum { STUB_ARGUMENTS = 16 };
+
 static void add_function(struct slice *s, LLVMValueRef v)
 {
 	struct slice_function f = {.value = v, .name = build_name(v), .stub = VEC_NONE};
@@ -270,7 +273,7 @@ static void add_function(struct slice *s, LLVMValueRef v)
 	f.object = graph_object(s, OBJECT_FUNCTION);
 	s->objects.v[f.object].function = (uint32_t)s->functions.n;
 	address_node(s, v, f.object);
-	f.n_parameters = f.defined ? LLVMCountParams(v) : 8;
+	f.n_parameters = f.defined ? LLVMCountParams(v) : STUB_ARGUMENTS;
 	f.parameter = llvm_need(calloc(f.n_parameters + 1, sizeof(uint32_t)));
 	for (uint32_t i = 0; i < f.n_parameters; i++)
 		f.parameter[i] = f.defined ? build_value(s, LLVMGetParam(v, i)) : graph_node(s, HOLDS_ALL);
@@ -297,7 +300,9 @@ static void add_stub(struct slice *s, uint32_t f)
 	                 .result = fn->result,
 	                 .argument = fn->parameter,
 	                 .n_arguments = fn->n_parameters,
-	                 .n_fixed = fn->n_parameters};
+	                 .n_fixed = LLVMCountParams(fn->value)};
+	/* Those behind. */
+	graph_copy(s, s->objects.v[fn->extra].content, fn->parameter[STUB_ARGUMENTS - 1]);
 	*(struct call *)llvm_need(vec_add(&s->calls)) = c;
 	fn->stub = (uint32_t)s->calls.n - 1;
 	const char *name = fn->name;
@@ -344,6 +349,13 @@ static void follow_variable(struct argv *a, LLVMValueRef store)
 	a->escapes |= !LLVMIsAAllocaInst(var);
 }
 
+/* The load is of argument n; negative: it may be of any. */
+static void append_element(struct argv *a, LLVMValueRef load, long long n)
+{
+	if (n >= 0 && n < ARGUMENTS_MOST && a->n_elements < NAMES_MOST)
+		a->element[a->n_elements++] = (struct element){load, n};
+}
+
 /* What is done with the address of an element: it is to be loaded or compared, no more. */
 static void follow_element(struct argv *a, LLVMValueRef address)
 {
@@ -353,8 +365,8 @@ static void follow_element(struct argv *a, LLVMValueRef address)
 		LLVMValueRef by = LLVMGetUser(u);
 		if (!LLVMIsALoadInst(by))
 			a->escapes |= !LLVMIsAICmpInst(by);
-		else if (n >= 0 && n < ARGUMENTS_MOST && a->n_elements < NAMES_MOST)
-			a->element[a->n_elements++] = (struct element){by, n};
+		else
+			append_element(a, by, n);
 	}
 }
 
@@ -368,8 +380,9 @@ static void follow_argv(struct argv *a, LLVMValueRef v)
 				follow_variable(a, by);
 			else if (LLVMIsAGetElementPtrInst(by) && LLVMGetOperand(by, 0) == a->name[i])
 				follow_element(a, by);
-			else if (LLVMIsAInstruction(by) && !LLVMIsALoadInst(by) && !LLVMIsAICmpInst(by) &&
-			         !LLVMIsADbgInfoIntrinsic(by))
+			else if (LLVMIsALoadInst(by))
+				append_element(a, by, 0);
+			else if (LLVMIsAInstruction(by) && !LLVMIsAICmpInst(by) && !LLVMIsADbgInfoIntrinsic(by))
 				a->escapes = true;
 		}
 }
@@ -392,6 +405,8 @@ static void tell_apart(struct slice *s, const struct argv *a, uint32_t count, ui
 		snprintf(name, sizeof(name), "%lld", n);
 		if (!text[n]) {
 			text[n] = input_object(s, "argument", llvm_need(strdup(name)));
+			if (n == 0) /* messages of the library begin with it */
+				graph_flow(s, s->objects.v[text[n]].content, graph_variable(s, "program"));
 			graph_points(s, s->objects.v[list].content, text[n]);
 		}
 		graph_points(s, node, text[n]);
@@ -412,9 +427,11 @@ static void build_arguments(struct slice *s, LLVMValueRef f)
 	if (n > 1) {
 		struct argv a = {.n = 0};
 		follow_argv(&a, LLVMGetParam(f, 1));
-		if (!a.escapes)
+		if (!a.escapes && !LLVMGetFirstUse(f)) /* nobody calls main with others */
 			tell_apart(s, &a, count, list);
-		graph_points(s, s->objects.v[list].content, input_object(s, "arguments", ""));
+		uint32_t rest = input_object(s, "arguments", "");
+		graph_points(s, s->objects.v[list].content, rest);
+		graph_flow(s, s->objects.v[rest].content, graph_variable(s, "program"));
 		graph_points(s, build_value(s, LLVMGetParam(f, 1)), list);
 	}
 	if (n > 2) {
@@ -437,6 +454,7 @@ static void build_standard(struct slice *s)
 	s->unknown = graph_object(s, OBJECT_UNKNOWN);
 	graph_points(s, s->objects.v[s->unknown].content, s->unknown);
 	s->any_file = graph_stream(s, OBJECT_DESCRIPTOR, NULL);
+	s->touched = graph_stream(s, OBJECT_DESCRIPTOR, NULL);
 	s->any_descriptor = graph_node(s, HOLDS_ALL);
 	graph_points(s, s->any_descriptor, s->any_file);
 	graph_flow(s, graph_input(s, "unknown descriptor", "", NULL, VEC_NONE), s->objects.v[s->any_file].in);
@@ -453,6 +471,7 @@ static void build_standard(struct slice *s)
 		graph_flow(s, s->objects.v[fd].in, s->objects.v[file].in);
 		graph_flow(s, s->objects.v[file].position, s->objects.v[fd].position);
 		graph_flow(s, s->objects.v[fd].position, s->objects.v[file].position);
+		graph_flow(s, s->objects.v[file].out, s->objects.v[fd].out);
 	}
 }
 

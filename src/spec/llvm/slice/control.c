@@ -405,5 +405,6 @@ void control_program(struct slice *s)
 		graph_flow(s, s->functions.v[i].ends, end);
 		graph_flow(s, s->abnormal, end);
 		graph_flow(s, s->functions.v[i].result, graph_variable(s, "status"));
+		graph_flow(s, end, graph_variable(s, "status"));
 	}
 }

@@ -111,16 +111,16 @@ void graph_points(struct slice *s, uint32_t node, uint32_t object)
 	queue_node(s, node);
 }
 
-/* What `from` points to, `to` does, too. */
-static void merge_points(struct slice *s, uint32_t from, uint32_t to)
+/* What is in the set, `to` points to, too. */
+static void merge_set(struct slice *s, const uint64_t *set, uint32_t to)
 {
-	struct node *a = &s->nodes.v[from], *b = &s->nodes.v[to];
+	struct node *b = &s->nodes.v[to];
 	const uint64_t *mask = s->holds[b->holds];
 	bool changed = false;
-	if (!a->points || b->holds == HOLDS_NOTHING)
+	if (b->holds == HOLDS_NOTHING)
 		return;
 	for (size_t i = 0; i < set_words(s); i++) {
-		uint64_t more = a->points[i] & mask[i] & ~(b->points ? b->points[i] : 0);
+		uint64_t more = set[i] & mask[i] & ~(b->points ? b->points[i] : 0);
 		if (!more)
 			continue;
 		if (!b->points)
@@ -158,8 +158,8 @@ void graph_copy(struct slice *s, uint32_t from, uint32_t to)
 			llvm_die("out of memory");
 	}
 	append_flow(s, from, to, true);
-	if (s->solving && from && to)
-		merge_points(s, from, to);
+	if (s->solving && from && to && s->nodes.v[from].points)
+		merge_set(s, s->nodes.v[from].points, to);
 }
 
 static void append_access(struct slice *s, uint32_t pointer, uint32_t value, bool store, bool points)
@@ -310,6 +310,13 @@ static void on_object(struct slice *s, uint32_t node, uint32_t o)
 	}
 }
 
+static void on_objects(struct slice *s, uint32_t node, const uint64_t *fresh)
+{
+	for (size_t i = 0; i < s->words; i++)
+		for (uint64_t left = fresh[i]; left; left &= left - 1)
+			on_object(s, node, (uint32_t)(i * 64) + (uint32_t)__builtin_ctzll(left));
+}
+
 /* Masks by what a node may hold. */
 static void make_masks(struct slice *s)
 {
@@ -341,12 +348,10 @@ void graph_solve(struct slice *s)
 			n->done[i] = n->points[i];
 		}
 		if (n->accesses != VEC_NONE || n->takers != VEC_NONE)
-			for (uint32_t o = 0; o < s->objects.n; o++)
-				if (set_has(fresh, o))
-					on_object(s, id, o);
+			on_objects(s, id, fresh);
 		for (uint32_t i = s->nodes.v[id].flows; i != VEC_NONE; i = s->flows.v[i].next)
 			if (s->flows.v[i].points)
-				merge_points(s, id, s->flows.v[i].to);
+				merge_set(s, fresh, s->flows.v[i].to);
 		if (at > 1u << 20) { /* what is done is given back */
 			s->queue.n -= at + 1;
 			memmove(s->queue.v, s->queue.v + at + 1, s->queue.n * sizeof(*s->queue.v));

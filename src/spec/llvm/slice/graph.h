@@ -147,7 +147,8 @@ struct slice {
 	bool solving;
 	uint32_t descriptor[3], any_descriptor; /* nodes of the constants 0, 1, 2 and of all others */
 	uint32_t standard[3];                   /* objects: streams */
-	uint32_t any_file;                      /* object: a descriptor of which nothing is known */
+	uint32_t any_file;                      /* object: a descriptor of which nothing is known: what is read from all */
+	uint32_t touched;                       /* object: the same, where something is done to all */
 	uint32_t unknown;                       /* object */
 	uint32_t exceptions;                    /* node */
 	uint32_t abnormal;                      /* node: whether it ends otherwise than by exit */

@@ -14,6 +14,8 @@
  *   w0         as o0, but no output: that it is created
  *   streamof:0 numberof:0   another name of the stream or descriptor that argument 0 is
  *   extra      the arguments behind the `...` of the function that calls
+ *   ~0         of standard input: where it is read
+ *   O          an output that is not of a stream
  *   e x        whether the call comes back, and whether it is made
  *
  * Words without a flow: `ends` (it never comes back), `mayend`, `abnormal` (the program ends, and not by exit), `calls`
@@ -39,6 +41,7 @@ struct apply {
 	const char *name;
 	uint32_t output; /* in s->outputs, VEC_NONE */
 	bool keeps_errno;
+	bool opens; /* its result is something that has a row of its own to say so */
 	bool maybe; /* it writes or reads where it is given a stream */
 };
 
@@ -60,17 +63,26 @@ static LLVMValueRef argument_value(const struct apply *a, unsigned i)
 	return c->inst && i < c->n_arguments ? LLVMGetOperand(c->inst, i) : NULL;
 }
 
-/* The constant name that the argument behind a colon is; NULL: there is no colon, or it is not known. */
-static const char *named(const struct apply *a, const char *word, size_t n)
+/* A name of what is open already. */
+static bool is_open_already(const char *name)
+{
+	return name && (strncmp(name, "/dev/", 5) == 0 || strncmp(name, "/proc/", 6) == 0);
+}
+
+/* The argument that stands behind a colon; NULL: none. */
+static LLVMValueRef named_argument(const struct apply *a, const char *word, size_t n)
 {
 	const char *colon = memchr(word, ':', n);
-	if (!colon || !isdigit((unsigned char)colon[1]))
-		return NULL;
-	const char *text = build_constant_text(argument_value(a, (unsigned)(colon[1] - '0')));
-	/* Names of what is open already, and names of two parts that may be written in several ways. */
-	if (text && (strncmp(text, "/dev/", 5) == 0 || strncmp(text, "/proc/", 6) == 0))
-		return NULL;
-	return text;
+	return colon && isdigit((unsigned char)colon[1]) ? argument_value(a, (unsigned)(colon[1] - '0')) : NULL;
+}
+
+/* The constant name that it is; NULL: it is not known. */
+static const char *named(const struct apply *a, const char *word, size_t n)
+{
+	const char *text = build_constant_text(named_argument(a, word, n));
+	while (text && strncmp(text, "./", 2) == 0)
+		text += 2;
+	return is_open_already(text) ? NULL : text;
 }
 
 /* ---- places that are read ---- */
@@ -120,6 +132,8 @@ static uint32_t opened(const struct apply *a, const char *word, size_t n)
 	graph_points(s, ret, o);
 	graph_flow(s, graph_input(s, "file", file, the_call(a)->inst, the_call(a)->function), s->objects.v[o].in);
 	graph_flow(s, s->objects.v[o].in, ret); /* whether it is there */
+	if (is_open_already(build_constant_text(named_argument(a, word, n))))
+		graph_flow(s, s->objects.v[s->standard[0]].in, s->objects.v[o].in);
 	return ret;
 }
 
@@ -269,7 +283,8 @@ static void write_place(struct apply *a, uint32_t from, const char *word, size_t
 			graph_copy(s, from, the_call(a)->result);
 		else {
 			graph_flow(s, from, the_call(a)->result);
-			graph_copy(s, s->any_descriptor, the_call(a)->result);
+			if (!a->opens)
+				graph_copy(s, s->any_descriptor, the_call(a)->result);
 		}
 		break;
 	case '*':
@@ -280,8 +295,10 @@ static void write_place(struct apply *a, uint32_t from, const char *word, size_t
 		break;
 	case 'i':
 	case 'w':
+	case '~':
 	case 'p': {
-		uint32_t handle = simple_value(a, word[1]), through = graph_node(s, HOLDS_NOTHING);
+		uint32_t handle = *word == '~' ? object_node(a, s->standard[0]) : simple_value(a, word[1]);
+		uint32_t through = graph_node(s, HOLDS_NOTHING);
 		graph_flow(s, from, through);
 		graph_flow(s, the_call(a)->effects, through);
 		graph_flow(s, handle, through);
@@ -297,6 +314,9 @@ static void write_place(struct apply *a, uint32_t from, const char *word, size_t
 	case '@':
 		write_stream(a, from, word);
 		break;
+	case 'O':
+		graph_flow(s, from, output_node(a, false));
+		break;
 	default:
 		llvm_die("library.def: '%s' of %s cannot be written", word, a->name);
 	}
@@ -304,26 +324,58 @@ static void write_place(struct apply *a, uint32_t from, const char *word, size_t
 
 /* ---- rows ---- */
 
-/* Has the format a %n, or is it not known? */
-static bool may_write_count(const char *format)
+/* Has the format a conversion with that letter (of its own or as a modifier)? */
+static bool has_conversion(const char *format, char letter)
 {
-	for (const char *p = format; p && (p = strchr(p, '%'));) {
-		p += 1 + strspn(p + 1, "0123456789.*$-+ #'hlqjzt");
-		if (*p == 'n')
+	for (const char *p = format; (p = strchr(p, '%'));) {
+		size_t n = strspn(p + 1, "0123456789.*$-+ #'hlqjztLIm");
+		if (p[1 + n] == letter || memchr(p + 1, letter, n))
 			return true;
-		p += *p != '\0';
+		p += 1 + n + (p[1 + n] != '\0');
 	}
-	return !format;
+	return false;
+}
+
+static bool may_convert(LLVMValueRef format, char letter, int depth);
+
+/* The same of what callers give for a parameter: true where they are not all known. */
+static bool parameter_may_convert(LLVMValueRef v, char letter, int depth)
+{
+	LLVMValueRef f = LLVMGetParamParent(v);
+	unsigned k = 0;
+	if (LLVMGetLinkage(f) != LLVMInternalLinkage)
+		return true;
+	while (LLVMGetParam(f, k) != v)
+		k++;
+	for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u)) {
+		LLVMValueRef by = LLVMGetUser(u);
+		bool calls = (LLVMIsACallInst(by) || LLVMIsAInvokeInst(by)) && LLVMGetCalledValue(by) == f;
+		if (!calls || k >= LLVMGetNumArgOperands(by) || may_convert(LLVMGetOperand(by, k), letter, depth + 1))
+			return true;
+	}
+	return false;
+}
+
+/* Has the format such a conversion, or is it not known? */
+static bool may_convert(LLVMValueRef format, char letter, int depth)
+{
+	const char *text = build_constant_text(format);
+	if (text || !format || depth > 4)
+		return !text || has_conversion(text, letter);
+	if (LLVMIsASelectInst(format))
+		return may_convert(LLVMGetOperand(format, 1), letter, depth + 1) ||
+		       may_convert(LLVMGetOperand(format, 2), letter, depth + 1);
+	return !LLVMIsAArgument(format) || parameter_may_convert(format, letter, depth);
 }
 
 /* "DST<SRC,SRC". */
 static void apply_flow(struct apply *a, const char *word, size_t n)
 {
 	if (*word == '%') {
-		if (!may_write_count(build_constant_text(argument_value(a, (unsigned)(word[1] - '0')))))
+		if (!may_convert(argument_value(a, (unsigned)(word[2] - '0')), word[1], 0))
 			return;
-		word += 3;
-		n -= 3;
+		word += 4;
+		n -= 4;
 	}
 	size_t k = strcspn(word, "<=");
 	bool points = word[k] == '=';
@@ -485,6 +537,8 @@ static const struct row *cxx_row(const char *name)
 	    "", "maybe r=D **V=D r<iD **V<iD iD<D oD<D,iD mayend calls $exceptions=static:exception"};
 	static const struct row opens = {"", "maybe *0=stream:1 *0<1,*1 r=0 mayend"};
 	bool found = false;
+	if (strstr(name, "filesystem") || strstr(name, "random_device")) /* they read what is no stream */
+		return NULL;
 	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
 		found |= strncmp(name, begins[i], strlen(begins[i])) == 0;
 	for (size_t i = 0; found && i < sizeof(files) / sizeof(files[0]); i++)
@@ -501,6 +555,7 @@ bool library_apply(struct slice *s, uint32_t call, const char *name)
 	if (!r)
 		return false;
 	struct apply a = {.s = s, .call = call, .name = *r->name ? r->name : name, .output = VEC_NONE};
+	a.opens = strncmp(r->what, "r=", 2) == 0;
 	for (const char *p = r->what; *p; p += strspn(p, " ")) {
 		size_t n = strcspn(p, " ");
 		apply_word(&a, p, n);

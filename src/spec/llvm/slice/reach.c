@@ -70,6 +70,8 @@ static void flow_through_memory(struct slice *s)
 
 static void use_stream(struct slice *s, const struct stream_use *u, const struct object *o)
 {
+	if (o == &s->objects.v[s->any_file] && (u->way == STREAM_PUT_BACK || u->way == STREAM_SEEK))
+		o = &s->objects.v[s->touched];
 	switch (u->way) {
 	case STREAM_READ:
 		graph_flow(s, o->in, u->node);
@@ -81,7 +83,7 @@ static void use_stream(struct slice *s, const struct stream_use *u, const struct
 		graph_flow(s, u->node, o->out);
 		break;
 	case STREAM_WRITTEN:
-		graph_flow(s, o->out, u->node);
+		graph_flow(s, o == &s->objects.v[s->any_file] ? graph_variable(s, "written") : o->out, u->node);
 		break;
 	case STREAM_SEEK:
 		graph_flow(s, u->node, o->position);
@@ -124,11 +126,14 @@ static void flow_through_files(struct slice *s)
 		struct object *o = &s->objects.v[i];
 		if (!o->in)
 			continue;
+		if (i == s->touched)
+			continue;
 		if (o != any) { /* a descriptor of which nothing is known */
 			graph_flow(s, o->in, any->in);
-			graph_flow(s, any->position, o->position);
 			graph_flow(s, o->position, any->position);
 		}
+		graph_flow(s, s->objects.v[s->touched].in, o->in);
+		graph_flow(s, s->objects.v[s->touched].position, o->position);
 		if (o->standard)
 			continue;
 		graph_flow(s, graph_variable(s, "files"), o->in);
