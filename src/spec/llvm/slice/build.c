@@ -411,6 +411,7 @@ static void tell_apart(struct slice *s, const struct argv *a, uint32_t count, ui
 		}
 		graph_points(s, node, text[n]);
 		graph_flow(s, count, node);
+		graph_flow(s, s->objects.v[text[n]].content, node); /* whether it is there */
 		if (!map_set(&s->node_of, (uintptr_t)a->element[i].load, node) ||
 		    !map_set(&s->apart, (uintptr_t)a->element[i].load, node))
 			llvm_die("out of memory");

@@ -256,7 +256,10 @@ static unsigned char *find_reached(struct slice *s, const uint32_t *input, const
 		memset(seen, 0, s->nodes.n);
 		s->inputs.v[input[i]].used |= mark(s, s->inputs.v[i].node, seen, queue);
 		for (size_t o = 0; o < n; o++)
-			may[input[i] * n + output[o]] |= seen[s->outputs.v[o].node] && is_output(s, &s->outputs.v[o]);
+			if (seen[s->outputs.v[o].node] && is_output(s, &s->outputs.v[o])) {
+				may[input[i] * n + output[o]] = 1;
+				s->inputs.v[input[i]].used = true;
+			}
 	}
 	free(seen);
 	free(queue);
