@@ -148,9 +148,10 @@ static int fetch_pages(struct index_source *d, struct source_file *f, uint64_t n
 {
 	const uint64_t pages = (f->size + SOURCE_PAGE - 1) / SOURCE_PAGE;
 	char from[24], to[24];
-	const bool follows = n == f->next && n;
-	f->window = n < MOST ? MOST : !follows ? LEAST : f->window < MOST / 2 ? f->window * 2 : MOST;
-	d->from = n < MOST ? 0 : n - n % LEAST;
+	/* The first pages of the index are the roots of its tables, which every question comes to. */
+	const bool roots = n < MOST && !strcmp(f->name, SOURCE_INDEX), follows = n == f->next && n;
+	f->window = roots ? MOST : !follows ? LEAST : f->window < MOST / 2 ? f->window * 2 : MOST;
+	d->from = roots ? 0 : n - n % LEAST;
 	d->to = pages - d->from < f->window ? pages : d->from + f->window;
 	d->fetching = (uint32_t)(f - d->files.v);
 	d->wrong = 0;

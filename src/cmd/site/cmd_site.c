@@ -28,8 +28,13 @@ static int print_load(const struct opts_site *o, const struct load_result *r)
 	}
 	struct buf size = {0};
 	fmt_size(&size, r->bytes, false);
-	printf("%llu row%s, of which %llu %s written (%s)\n", (unsigned long long)r->rows, str_plural(r->rows),
-	       (unsigned long long)r->written, r->written == 1 ? "was" : "were", buf_cstr(&size));
+	printf("%llu row%s, of which %llu %s written", (unsigned long long)r->rows, str_plural(r->rows),
+	       (unsigned long long)r->written, r->written == 1 ? "was" : "were");
+	if (r->has_index)
+		printf("; %llu page%s of the index, of which %llu %s written", (unsigned long long)r->index_pages,
+		       str_plural(r->index_pages), (unsigned long long)r->index_changed,
+		       r->index_changed == 1 ? "was" : "were");
+	printf(" (%s)\n", buf_cstr(&size));
 	buf_release(&size);
 	return STATUS_OK;
 }
