@@ -100,7 +100,7 @@ $collector lineage mean
 
 say 'The same record in PostgreSQL; each reader sees their own.'
 createdb -T template0 -E SQL_ASCII --locale=C site
-$collector site load postgresql:///site
+$collector site load --questions postgresql:///site
 export PGDATABASE=site
 user=$(psql -X -A -t -c 'SELECT DISTINCT r."user" FROM run r')
 psql -X -q -c 'CREATE ROLE ann LOGIN' -c 'CREATE ROLE eve LOGIN' -c "INSERT INTO stemma_load.reader VALUES ('ann', '$user')"
@@ -108,4 +108,8 @@ for r in ann eve; do
 	echo "$r:"
 	psql -X -P pager=off -U $r -c "SELECT r.host, r.argv FROM run r ORDER BY r.began"
 done
+
+say 'A fourth host asks the database: stemma --store postgresql:///site lineage mean'
+on node4 "$stemma" --store postgresql:///site lineage mean
+
 say 'All that was started ends now.'

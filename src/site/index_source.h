@@ -2,8 +2,8 @@
  * any other.
  *
  * Who asks has one state: what is read between two calls of renew is of one transaction of the server (REPEATABLE READ,
- * READ ONLY). Pages are fetched when they are asked for, several at once: the first 64 of the index, or 16 neighbours, and
- * more while they are asked for one after the other, up to 64. At most 32 MiB of them are kept. */
+ * READ ONLY). Pages are fetched when they are asked for, several at once: the first 64 of the index, or 16 neighbours,
+ * and more while they are asked for one after the other, up to 64. At most 32 MiB of them are kept. */
 #ifndef STEMMA_SITE_INDEX_SOURCE_H
 #define STEMMA_SITE_INDEX_SOURCE_H
 
