@@ -70,6 +70,12 @@ cmd 0 run -q --keep-inputs -- cp a.txt a2.txt && cmd 0 run -q -- sh -c 'echo x >
 x" ]
 check 'a copy that another run kept is taken'
 
+# Of a run that counts as received, for the key is another one, the user's folder has the file as it was.
+fresh
+mkdir "$T/in" && echo a >"$T/in/a.txt"
+cmd 0 run -q -- mv a.txt b.txt && XDG_STATE_HOME=$T/state cmd 1 rerun --check @ && says "$out" 'a.txt: not kept' && XDG_STATE_HOME=$T/state cmd 1 rerun --check --from "$T/in" @ && says "$out" 'a.txt: unknown'
+check 'what is given for a file that was moved is looked at, in a received run'
+
 if $PYTHON -c 'import h5py' 2>/dev/null; then
 	fresh
 	printf 'import h5py\nwith h5py.File("o.h5", "w") as f:\n    f["x"] = [float(open("g.txt").read())]\n' >w.py

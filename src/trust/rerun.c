@@ -191,9 +191,8 @@ struct rerun_file *rerun_add_needed(struct rerun_planning *p, const struct file_
 	return x->path && x->name && x->want ? x : NULL;
 }
 
-/* Of a received run: what the user gave in the file's place. 0, -ENOMEM. */
-static int look_beneath(struct rerun_planning *p, struct rerun_file *x, const struct file_info *f,
-                        const struct version_info *v)
+int rerun_look_beneath(struct rerun_planning *p, struct rerun_file *x, const struct file_info *f,
+                       const struct version_info *v)
 {
 	char *there = x->below ? find_beneath(p->from, x->name) : strdup("");
 	if (!there)
@@ -252,7 +251,7 @@ int rerun_need_version(struct rerun_planning *p, store_id version, bool program,
 	*ret = x;
 	rc = content_by_others(p, &f, &v, x);
 	if (rc == 0 && !r->own)
-		return look_beneath(p, x, &f, &v);
+		return rerun_look_beneath(p, x, &f, &v);
 	if (rc == 0)
 		rerun_look(x, p->o, &f, &v);
 	return rc;

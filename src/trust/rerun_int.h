@@ -29,6 +29,9 @@ struct rerun_file *rerun_find_needed(struct rerun *r, struct str name, bool belo
 /* One more, of that file; what is wanted is the digest that the run told. Its state is not looked at yet. Valid until
  * the next one. NULL: no memory. */
 struct rerun_file *rerun_add_needed(struct rerun_planning *p, const struct file_info *f, struct str name, bool program);
+/* Of a received run: looks at what the user gave in the file's place. 0, -ENOMEM with a sentence. */
+int rerun_look_beneath(struct rerun_planning *p, struct rerun_file *x, const struct file_info *f,
+                       const struct version_info *v);
 /* Adds the file of the version to those that are needed, and looks at it, unless it is the system's (*ret is NULL
  * then); valid until the next one. 0 or -errno with a sentence. */
 int rerun_need_version(struct rerun_planning *p, store_id version, bool program, struct rerun_file **ret);

@@ -123,8 +123,10 @@ static int need_moved(struct rerun_planning *p, const struct consumed_file *c, s
 	x->sure = true;
 	x->lost = c->how == CONSUMED_MOVED ? "moved" : NULL;
 	x->state = RERUN_GONE;
-	if (c->folder || !p->r->own)
+	if (c->folder)
 		return 0;
+	if (!p->r->own)
+		return rerun_look_beneath(p, x, &f, &v);
 	if (f.path.n)
 		rerun_look(x, p->o, &f, &v);
 	if (x->state != RERUN_SAME && !*x->want && is_untouched(x, c, p->r->began))
@@ -176,6 +178,8 @@ static int compare_made(const void *a, const void *b)
 static void judge_replaced(const struct rerun *r, struct rerun_file *x)
 {
 	const char *name = x->name;
+	if (!r->own && x->state == RERUN_UNKNOWN) /* somebody gave a file for it */
+		x->lost = NULL;
 	if (rerun_lacks(x) && engine_bookkeeping(str_of(x->path)))
 		x->state = RERUN_ENGINE;
 	if (!rerun_lacks(x) || !x->below ||
