@@ -119,10 +119,10 @@ static const char prepare[] =
     " PRIMARY KEY (\"table\", piece));"
     "CREATE TABLE IF NOT EXISTS stemma_load.reader (role name NOT NULL, sees text);";
 
-/* Paths and digests may be longer than a sorted index allows. */
+/* Texts that programs and other hosts made up may be longer than a sorted index allows. */
 static const char indexes[] =
-    "CREATE INDEX ON stemma.run (id); CREATE INDEX ON stemma.run (\"user\"); CREATE INDEX ON stemma.run (ulid);"
-    "CREATE INDEX ON stemma.execution (id); CREATE INDEX ON stemma.execution (run);"
+    "CREATE INDEX ON stemma.run USING hash (\"user\"); CREATE INDEX ON stemma.run USING hash (ulid);"
+    "CREATE INDEX ON stemma.run (id); CREATE INDEX ON stemma.execution (id); CREATE INDEX ON stemma.execution (run);"
     "CREATE INDEX ON stemma.file (id); CREATE INDEX ON stemma.file USING hash (path);"
     "CREATE INDEX ON stemma.version (id); CREATE INDEX ON stemma.version (file);"
     "CREATE INDEX ON stemma.access (execution); CREATE INDEX ON stemma.access (file);"
