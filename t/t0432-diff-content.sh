@@ -66,4 +66,6 @@ cmd 0 run -q -- ./parts.sh a b c
 sed -i 's/^17$/71/' values
 cmd 0 run -q -- ./parts.sh b && cmd 1 diff parts --json && json '.first_cause.rung == "inputs"' && json '.first_cause.subject | endswith("values")'
 check 'an edited file goes before a program that only one side ran'
+head -c 2100 /dev/zero >size.bin && cmd 0 run -q -- cp size.bin size.out && head -c 2105 /dev/zero >size.bin && cmd 0 run -q -- cp size.bin size.out && cmd 1 diff && says "$out" 'size.out  2100 B -> 2105 B'
+check 'sizes that look the same when rounded are written with all digits'
 finish

@@ -71,6 +71,8 @@ static int file_item(const struct diff_view *v, const struct diff_item *i, struc
 		buf_reset(&after);
 		r = version_size(v, i->a, &na, true, &before);
 		r = r < 0 ? r : version_size(v, i->b, &nb, true, &after);
+		buf_str(&before, str_of(v->bytes ? "" : " B"));
+		buf_str(&after, str_of(v->bytes ? "" : " B"));
 	}
 	bool same_file =
 	    i->a && i->b && store_version(v->s, i->a, &va) > 0 && store_version(v->s, i->b, &vb) > 0 && va.file == vb.file;
