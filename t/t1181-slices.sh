@@ -39,6 +39,9 @@ check "most independences are proved ($proved)"
 cmd 0 slice ./01-data && says "$out" '01-data.c:9 printf in main' && says "$out" 'may' 'argument 1' && says "$out" 'cannot' 'argument 2'
 check "text names lines and inputs"
 
+cmd 0 show ./01-data && says "$out" 'slices' 'stemma slice'
+check "show says that there are slices"
+
 mkdir elsewhere && mv 01-data elsewhere/moved && cmd 0 slice elsewhere/moved
 check "a program is found by its build-id"
 

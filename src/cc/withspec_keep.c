@@ -93,3 +93,16 @@ int withspec_keep(const char *program, const char *spec, const char *bitcode, co
 	buf_release(&path);
 	return rc;
 }
+
+bool withspec_kept_bitcode(const char *home, const unsigned char *id, size_t n, struct buf *ret)
+{
+	struct buf path = {0};
+	buf_printf(&path, "%s/spec/", home);
+	buf_hex(&path, id, n);
+	buf_str(&path, str_of(".bc"));
+	bool there = n > 0 && !path.failed && access(buf_cstr(&path), R_OK) == 0;
+	if (there)
+		buf_str(ret, buf_view(&path));
+	buf_release(&path);
+	return there;
+}

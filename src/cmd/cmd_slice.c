@@ -1,5 +1,6 @@
 /* stemma slice: which inputs of a program can reach which of its outputs. */
 #include "answer/fmt.h"
+#include "cc/withspec_keep.h"
 #include "cmd/cmd.h"
 #include "cmd/ui/js_print.h"
 #include "spec/make.h"
@@ -156,11 +157,9 @@ static char *kept_bitcode(struct cmd *c, const char *program)
 	objects_unmap(&file);
 	if (n <= 0 || store_places(cmd_home(c), NULL, &home, NULL) < 0)
 		return NULL;
-	buf_printf(&path, "%s/spec/", home);
-	buf_hex(&path, id, (size_t)n);
-	buf_str(&path, str_of(".bc"));
+	withspec_kept_bitcode(home, id, (size_t)n, &path);
 	free(home);
-	if (!path.failed && access(buf_cstr(&path), R_OK) == 0)
+	if (path.n && *buf_cstr(&path))
 		return path.p;
 	buf_release(&path);
 	return NULL;

@@ -1,6 +1,8 @@
 /* print_build.c - how a file was built. */
 #include "cmd/show/show_view.h"
 
+#include "cc/withspec_keep.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,6 +196,22 @@ static struct digest_cache *open_digests(const struct cmd *c)
 	return ret;
 }
 
+/* That slices can be made of what the build made. */
+static void print_build_slices(const struct cmd *c, const struct build *b)
+{
+	char *home = NULL;
+	struct buf path = {0};
+	bool kept = false;
+	if (store_places(cmd_home(c), NULL, &home, NULL) < 0)
+		return;
+	for (size_t i = 0; i < b->out.n && !kept; i++)
+		kept = withspec_kept_bitcode(home, b->out.v[i].id, b->out.v[i].nid, &path);
+	if (kept)
+		printf("%-12s stemma slice shows which inputs can reach which outputs\n", "slices");
+	buf_release(&path);
+	free(home);
+}
+
 /* 0; -errno with a sentence. *ret_differs becomes true where sources are not what they were. */
 static int print_build(struct cmd *c, const struct opts_show *o, const struct build *b, struct err *err,
                        bool *ret_differs)
@@ -212,6 +230,7 @@ static int print_build(struct cmd *c, const struct opts_show *o, const struct bu
 		print_build_sources(c, o, &v);
 	}
 	print_build_files(c, o, "made", &b->out);
+	print_build_slices(c, b);
 	if (o->all)
 		print_build_files(c, o, "programs", &b->tools);
 	*ret_differs |= v.differs;
