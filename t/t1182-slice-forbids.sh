@@ -49,6 +49,9 @@ check "a function that is looked for by name"
 forbids 'through a pointer' 'hook(argv[1])'
 check "a pointer of which no target is known"
 
+forbids 'a pointer' 'char *p; fread(&p, sizeof(p), 1, stdin); putchar(*p)'
+check "a pointer that was read"
+
 cat >half.c <<'END1'
 #include <stdio.h>
 extern int (*hook)(const char *);

@@ -329,6 +329,23 @@ static void store_into_stream(struct slice *s, LLVMValueRef i, uint32_t value, u
 	*(struct output *)llvm_need(vec_add(&s->outputs)) = o;
 }
 
+/* A pointer that leads nowhere came from where nobody looked: read from a file, made of a number, or it is always NULL,
+ * and then what is done with it is not done. */
+static void check_pointer(struct control *c, LLVMValueRef i)
+{
+	struct slice *s = c->s;
+	LLVMValueRef p = LLVMIsALoadInst(i) ? LLVMGetOperand(i, 0) : LLVMIsAStoreInst(i) ? LLVMGetOperand(i, 1) : NULL;
+	uint32_t call = map_get(&s->call_of, (uintptr_t)i);
+	bool library = call != VEC_NONE && s->calls.v[call].targets.n == 0 && LLVMGetFirstUse(i);
+	if (library && LLVMGetTypeKind(LLVMTypeOf(i)) == LLVMPointerTypeKind)
+		p = i; /* what a library function gave */
+	if (!p || LLVMIsAConstantPointerNull(p) || LLVMIsUndef(p))
+		return;
+	uint32_t node = build_value(s, p);
+	if (!node || !s->nodes.v[node].points)
+		graph_reason(s, "a pointer of which it is not known where it comes from", "", i, c->function);
+}
+
 static void control_instruction(struct control *c, const struct segment *g, LLVMValueRef i)
 {
 	struct slice *s = c->s;
@@ -337,6 +354,7 @@ static void control_instruction(struct control *c, const struct segment *g, LLVM
 		graph_flow(s, g->local, node);
 		s->nodes.v[node].computed = true;
 	}
+	check_pointer(c, i);
 	if (LLVMIsAPHINode(i))
 		decide_phi(c, i, node);
 	if (call != VEC_NONE)

@@ -534,7 +534,7 @@ static const struct row *cxx_row(const char *name)
 	                                     "_ZNKSo", "_ZNKSi", "_ZStls", "_ZNSs", "_ZNKSs"};
 	static const char *const files[] = {"basic_ofstream", "basic_ifstream", "basic_fstream", "basic_filebuf"};
 	static const struct row any = {
-	    "", "maybe r=D **V=D r<iD **V<iD iD<D oD<D,iD mayend calls $exceptions=static:exception"};
+	    "", "maybe **V=new r=D **V=D r<iD **V<iD iD<D oD<D,iD mayend calls $exceptions=static:exception"};
 	static const struct row opens = {"", "maybe *0=stream:1 *0<1,*1 r=0 mayend"};
 	bool found = false;
 	if (strstr(name, "filesystem") || strstr(name, "random_device")) /* they read what is no stream */
