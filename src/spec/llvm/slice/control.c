@@ -329,6 +329,23 @@ static void store_into_stream(struct slice *s, LLVMValueRef i, uint32_t value, u
 	*(struct output *)llvm_need(vec_add(&s->outputs)) = o;
 }
 
+/* Is it NULL whatever happens, or read by way of NULL? Then nothing is done with it that the standard defines. */
+static bool is_null(LLVMValueRef v, int depth)
+{
+	if (LLVMIsAConstantPointerNull(v) || LLVMIsUndef(v))
+		return true;
+	if (depth > 16)
+		return false;
+	if (LLVMIsAGetElementPtrInst(v) || LLVMIsABitCastInst(v) || LLVMIsALoadInst(v) || LLVMIsAConstantExpr(v))
+		return LLVMGetNumOperands(v) > 0 && is_null(LLVMGetOperand(v, 0), depth + 1);
+	if (!LLVMIsAPHINode(v))
+		return false;
+	for (unsigned i = 0; i < LLVMCountIncoming(v); i++)
+		if (!is_null(LLVMGetIncomingValue(v, i), depth + 1))
+			return false;
+	return true;
+}
+
 /* A pointer that leads nowhere came from where nobody looked: read from a file, made of a number, or it is always NULL,
  * and then what is done with it is not done. */
 static void check_pointer(struct control *c, LLVMValueRef i)
@@ -339,7 +356,7 @@ static void check_pointer(struct control *c, LLVMValueRef i)
 	bool library = call != VEC_NONE && s->calls.v[call].targets.n == 0 && LLVMGetFirstUse(i);
 	if (library && LLVMGetTypeKind(LLVMTypeOf(i)) == LLVMPointerTypeKind)
 		p = i; /* what a library function gave */
-	if (!p || LLVMIsAConstantPointerNull(p) || LLVMIsUndef(p))
+	if (!p || is_null(p, 0))
 		return;
 	uint32_t node = build_value(s, p);
 	if (!node || !s->nodes.v[node].points)
