@@ -556,6 +556,19 @@ int shape_make(const struct shape_of *v, struct shape *ret)
 	return r;
 }
 
+void shape_mark_shown(const struct lineage *l, struct shape *s, uint32_t *queue)
+{
+	size_t n = 1;
+	queue[0] = 0;
+	s->shown[0] = l->n_nodes > 0;
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = s->first[queue[i]]; k < s->first[queue[i] + 1]; k++)
+			if (!s->shown[s->branches[k].child]) {
+				s->shown[s->branches[k].child] = true;
+				queue[n++] = s->branches[k].child;
+			}
+}
+
 /* s is empty then. */
 void shape_release(struct shape *s)
 {

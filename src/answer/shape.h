@@ -54,6 +54,8 @@ struct shape_of {
 };
 /* 0 or -errno. */
 int shape_make(const struct shape_of *v, struct shape *ret);
+/* Sets s->shown of what is come to from node 0 over branches. queue has room for all nodes. */
+void shape_mark_shown(const struct lineage *l, struct shape *s, uint32_t *queue);
 void shape_release(struct shape *s);
 
 #endif

@@ -269,6 +269,15 @@ static int is_called(const struct folding *f, uint32_t node, struct str name)
 	return r <= 0 ? r : v.kind == TERM_kind_regular && !engine_own_file(v.path) && str_eq(str_base_name(v.path), name);
 }
 
+/* Adds the branch, which is as sure as that at most, if it leads to a file of that name. 0, 1, -errno. */
+static int add_called(struct folding *f, struct pairs *p, uint32_t node, struct branch b, struct str name, bool sure)
+{
+	int r = is_called(f, b.child, name);
+	b.words = "";
+	b.sure = b.sure && sure;
+	return r > 0 ? add_pair(f, p, node, &b) : r;
+}
+
 /* Upwards: a copy of a script that the engine made, and who ran it (above: the branch between them). The script itself
  * stands in its place: what the copy is derived from, or where the walk does not know that, what the engine used under
  * its name. 0, -errno. */
@@ -284,24 +293,12 @@ static int join_script(struct folding *f, struct pairs *p, const struct branch *
 	script = str_n(name, script.n);
 	for (size_t k = f->from.first[copy]; k < f->from.first[copy + 1] && r >= 0; k++) {
 		const struct branch *by = &f->from.branches[k];
-		if (by->e->type == LINEAGE_DERIVED) {
-			struct branch b = *by;
-			b.words = "";
-			b.sure = b.sure && above->sure;
-			r = is_called(f, by->child, script);
-			if (r > 0)
-				r = add_pair(f, p, user, &b);
-			continue;
-		}
-		for (size_t m = f->from.first[by->child]; m < f->from.first[by->child + 1] && r >= 0; m++) {
-			struct branch b = f->from.branches[m];
-			if (!is_engine(f, by->child))
-				break;
-			r = is_called(f, b.child, script);
-			b.sure = b.sure && by->sure && above->sure;
-			if (r > 0)
-				r = add_pair(f, p, user, &b);
-		}
+		const bool sure = by->sure && above->sure;
+		if (by->e->type == LINEAGE_DERIVED)
+			r = add_called(f, p, user, *by, script, sure);
+		for (size_t m = f->from.first[by->child]; is_engine(f, by->child) && m < f->from.first[by->child + 1] && r >= 0;
+		     m++)
+			r = add_called(f, p, user, f->from.branches[m], script, sure);
 	}
 	return r < 0 ? r : 0;
 }
@@ -496,22 +493,15 @@ static int by_node(const void *pa, const void *pb)
 	                          : (a->b.child > b->b.child) - (a->b.child < b->b.child);
 }
 
-/* From node 0, over all branches. queue has room for all nodes. */
-static void mark_shown(const struct lineage *l, struct shape *s, uint32_t *queue)
+/* Is there nothing in the version? Not known: there may be something. */
+static bool is_empty(const struct folding *f, uint32_t node)
 {
-	size_t n = 1;
-	queue[0] = 0;
-	s->shown[0] = l->n_nodes > 0;
-	for (size_t i = 0; i < n; i++)
-		for (size_t k = s->first[queue[i]]; k < s->first[queue[i] + 1]; k++)
-			if (!s->shown[s->branches[k].child]) {
-				s->shown[s->branches[k].child] = true;
-				queue[n++] = s->branches[k].child;
-			}
+	struct version_info v;
+	return !f->w->l.nodes[node].exec && store_version(f->v->s, f->w->l.nodes[node].id, &v) > 0 && v.has_size && !v.size;
 }
 
-/* An engine from which nothing more comes is where its own files ended; what it may have printed somewhere is nothing.
- */
+/* An engine from which nothing more comes is where its own files ended; what it may have printed somewhere is nothing,
+ * nor is what it only touched. */
 static bool is_bare_engine(const struct folding *f, const struct pairs *p, uint32_t node)
 {
 	size_t lo = 0, hi = p->n;
@@ -525,7 +515,7 @@ static bool is_bare_engine(const struct folding *f, const struct pairs *p, uint3
 			hi = mid;
 	}
 	for (; lo < p->n && p->v[lo].node == node; lo++)
-		if (p->v[lo].b.sure || p->v[lo].b.e->e.via != TERM_via_descriptor)
+		if (p->v[lo].b.sure || (p->v[lo].b.e->e.via != TERM_via_descriptor && !is_empty(f, p->v[lo].b.child)))
 			return false;
 	return true;
 }
@@ -568,7 +558,7 @@ static int fill_shape(struct folding *f, struct pairs *p)
 		s->members[i] = f->from.members[i];
 		s->ranks[i] = f->from.ranks[i];
 	}
-	mark_shown(&f->w->l, s, queue);
+	shape_mark_shown(&f->w->l, s, queue);
 	free(queue);
 	return 0;
 }
