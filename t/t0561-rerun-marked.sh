@@ -14,7 +14,7 @@ check '... in the JSON, too'
 cmd 0 stat @ && says "$err" "@ is a run that stemma rerun made; it repeats $short" && cmd 0 show @ && says "$err" "@ is a run that stemma rerun made; it repeats $short" && cmd 0 stat '@~1' && says_not "$err" 'stemma rerun made'
 check 'a command that takes one by @ says so'
 "$STEMMA" diff >"$out" 2>"$err"
-says "$err" '@ is a run that stemma rerun made'
+says "$err" '@ is a run that stemma rerun made' && says_not "$out" 'first cause   the environment: TMPDIR'
 check 'diff of the two latest, too'
 cmd 0 run -q --label rerun=no -- ./work.sh && cmd 0 stat @ && says_not "$err" 'stemma rerun made' && cmd 0 log && [ "$(grep -c 'rerun of' "$out")" = 1 ]
 check 'a label of the user that names no run marks none'

@@ -83,6 +83,13 @@ static int print_json(const struct diff_view *v)
 	return r < 0 ? r : js_print(o, false);
 }
 
+/* False, too, where that cannot be told. */
+static bool is_rerun(struct store *s, store_id run)
+{
+	struct run_info r;
+	return store_run_told(s, run, &r) == 1 && run_rerun_of(&r).n > 0;
+}
+
 /* Two of the same kind. The status. STATUS_SAME, STATUS_DIFFERS, or STATUS_SELF, reported. */
 static int compare_targets(struct cmd *c, const struct opts_diff *o, const struct target t[2])
 {
@@ -99,6 +106,8 @@ static int compare_targets(struct cmd *c, const struct opts_diff *o, const struc
 	struct diff d;
 	if (diff_make(c->store, what, ids, &options, &err, &d) < 0)
 		return report_err(&err, STATUS_SELF);
+	if (what == DIFF_RUN && (is_rerun(c->store, ids[0]) || is_rerun(c->store, ids[1])))
+		diff_pass_over_rerun(&d);
 	if (diff_builds(c->store, &d, &err) < 0 || trace_lines(c->store, &d, &err) < 0) {
 		diff_release(&d);
 		return report_err(&err, STATUS_SELF);

@@ -18,6 +18,10 @@ struct diff_view {
 	bool bytes;
 };
 
+/* One of the runs is a repetition by stemma rerun: moves d->first on over what only that made differ; SIZE_MAX: nothing
+ * else differs. */
+void diff_pass_over_rerun(struct diff *d);
+
 /* "01J... sh pipeline.sh, 2026-11-21T14:50:04" */
 int diff_side_name(const struct diff_view *v, int side, struct buf *b);
 /* One item: "reads/b.fq  1.2 KiB -> 1.3 KiB (@{1} -> @{2})". 0, -errno. */

@@ -241,6 +241,23 @@ int diff_change_text(const struct diff_view *v, const struct diff_item *i, struc
 	return 0;
 }
 
+/* That the folders are others is the doing of stemma rerun. */
+static bool is_of_rerun(const struct diff_item *x)
+{
+	return (x->category == DIFF_machine && str_is(x->subject, "directory")) ||
+	       (x->category == DIFF_environment && (str_is(x->subject, "TMPDIR") || str_is(x->subject, "PWD")));
+}
+
+void diff_pass_over_rerun(struct diff *d)
+{
+	while (d->first < d->n_items && is_of_rerun(&d->items[d->first]))
+		do
+			d->first++;
+		while (d->first < d->n_items && !diff_category_words[d->items[d->first].category].cause);
+	if (d->first >= d->n_items)
+		d->first = SIZE_MAX;
+}
+
 /* Is an output known to differ? */
 static bool outputs_differ(const struct diff *d)
 {

@@ -6,6 +6,7 @@
 #include "base/os/memfile.h"
 #include "base/strv.h"
 #include "cc/build.h"
+#include "cmd/diff/diff_view.h"
 #include "cmd/trust/rerun_job.h"
 #include "cmd/ui/columns.h"
 #include "trust/kept.h"
@@ -211,24 +212,6 @@ static int fill_run_folder(struct rerun_job *a)
 	return 0;
 }
 
-/* That the folders are others is our doing. */
-static bool is_our_doing(const struct diff_item *x)
-{
-	return (x->category == DIFF_machine && str_is(x->subject, "directory")) ||
-	       (x->category == DIFF_environment && (str_is(x->subject, "TMPDIR") || str_is(x->subject, "PWD")));
-}
-
-/* Moves d->first on over what only the rerun itself made differ; SIZE_MAX: nothing else differs. */
-static void pass_over_our_doing(struct diff *d)
-{
-	while (d->first < d->n_items && is_our_doing(&d->items[d->first]))
-		do
-			d->first++;
-		while (d->first < d->n_items && !diff_category_words[d->items[d->first].category].cause);
-	if (d->first >= d->n_items)
-		d->first = SIZE_MAX;
-}
-
 /* Sets a->compared; another exit status is a difference; then a->diff, if it can be made. 0, or a status, reported. */
 static int compare_with_record(struct rerun_job *a)
 {
@@ -261,7 +244,7 @@ static int compare_with_record(struct rerun_job *a)
 	a->has_diff =
 	    a->compared.verdict == COMPARE_DIFFERENT && diff_make(a->c->store, DIFF_RUN, ids, &o, &err, &a->diff) == 0;
 	if (a->has_diff)
-		pass_over_our_doing(&a->diff);
+		diff_pass_over_rerun(&a->diff);
 	return 0;
 }
 
