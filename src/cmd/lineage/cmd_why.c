@@ -37,6 +37,30 @@ static int fmt_times(struct cmd *c, const struct why *n, size_t maker, struct bu
 	return r;
 }
 
+/* Of a Snakemake that was started for one job, "snakemake rule merge" or "snakemake rule call s=B", which says more
+ * than its command: 1, and it stands in b; 0 it is none; -errno. */
+static int fmt_job(struct store *s, store_id exec, struct buf *b)
+{
+	struct exec_brief x;
+	struct str arg, job = {0};
+	bool engine = false, next = false;
+	int r = store_exec_brief(s, exec, &x);
+	for (size_t pos = 0; r > 0 && !job.n && strlist_next(&x.argv, &pos, &arg); next = str_is(arg, "--target-jobs")) {
+		engine |= str_is(str_base_name(arg), "snakemake");
+		job = next && engine ? arg : job;
+	}
+	const char *colon = job.n ? memchr(job.p, ':', job.n) : NULL;
+	if (r <= 0 || !colon || colon == job.p)
+		return r < 0 ? r : 0;
+	buf_printf(b, "snakemake rule ");
+	fmt_name(b, str_n(job.p, (size_t)(colon - job.p)));
+	if (colon + 1 < job.p + job.n) {
+		buf_char(b, ' ');
+		fmt_name(b, str_n(colon + 1, (size_t)(job.p + job.n - colon - 1)));
+	}
+	return 1;
+}
+
 #define SHELL_COMMAND 40 /* columns of a shell with its commands, where others are one word */
 #define KIND_ARGV 400    /* bytes of a command line of which the kind is looked for */
 
@@ -51,11 +75,15 @@ static int fmt_makers(struct cmd *c, const struct why *n, size_t max, bool shell
 			buf_printf(b, pipeline ? " | " : k + 1 < n->n_direct ? ", " : k < n->n_direct ? " and " : " after ");
 		size_t from = b->n;
 		size_t maker = pipeline ? shown - 1 - k : k;
-		r = exec_name(c->store, n->reps[maker], true, max ? max * 4 : KIND_ARGV, b);
+		r = n->all ? 0 : fmt_job(c->store, n->reps[maker], b);
+		const bool job = r > 0;
+		r = r ? r : exec_name(c->store, n->reps[maker], true, max ? max * 4 : KIND_ARGV, b);
 		if (r >= 0)
 			fmt_copied_script(b, from);
 		const char *rest = r < 0 || max ? "" : buf_cstr(b) + from + command_kind(buf_cstr(b) + from).n;
-		if (max || str_starts(str_of(rest), str_of(" -c "))) /* of sh -c, what it runs says more */
+		if (job)
+			fmt_fit(b, from, max ? max : SHELL_COMMAND, c->out.utf8);
+		else if (max || str_starts(str_of(rest), str_of(" -c "))) /* of sh -c, what it runs says more */
 			fmt_fit(b, from, max ? max : SHELL_COMMAND, c->out.utf8);
 		else if (r >= 0)
 			b->n = from + command_kind(buf_cstr(b) + from).n;
