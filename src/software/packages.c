@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define CHUNK 256         /* files asked for at once: 512 arguments, far below what a command line may have */
 #define TEXT_MOST 512     /* bytes of a text of a package that are kept */
@@ -68,28 +69,34 @@ uint32_t packages_add(struct packages *p, const struct package *like)
 	return (uint32_t)(p->v.n - 1);
 }
 
-/* ID of os-release, without quotes; "" where there is none. */
-static void read_distribution(char *ret, size_t n)
+/* The value of "KEY=" in os-release, without quotes; "" where there is none. */
+static void take_release_value(const char *text, const char *key, char *ret, size_t n)
+{
+	size_t length = strlen(key);
+	while (*text && strncmp(text, key, length) != 0) {
+		text += strcspn(text, "\n");
+		text += *text == '\n';
+	}
+	text += *text ? length + (text[length] == '"') : 0;
+	snprintf(ret, n, "%.*s", (int)strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789._-"), text);
+}
+
+static void read_distribution(struct packages *p)
 {
 	struct buf b = {0};
-	const char *id = io_read_file("/etc/os-release", RELEASE_MOST, &b) == 0 ? buf_cstr(&b) : "";
-	while (*id && strncmp(id, "ID=", 3) != 0) {
-		id += strcspn(id, "\n");
-		id += *id == '\n';
+	if (io_read_file("/etc/os-release", RELEASE_MOST, &b) == 0) {
+		take_release_value(buf_cstr(&b), "ID=", p->distribution, sizeof(p->distribution));
+		take_release_value(buf_cstr(&b), "VERSION_CODENAME=", p->release, sizeof(p->release));
 	}
-	id += *id ? 3 + (id[3] == '"') : 0;
-	int length = (int)strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789._-");
-	snprintf(ret, n, "%.*s", length, id);
 	buf_release(&b);
 }
 
-int packages_find(struct packages *p, const char *const *paths, size_t n, uint32_t *ret)
+/* All who may know are asked in turn. 0, -ENOMEM. */
+static int ask_all(struct packages *p, const char *const *paths, size_t n, uint32_t *ret)
 {
 	static int (*const ask[])(struct packages * p, const struct packages_asked *a) = {
 	    packages_ask_dpkg, packages_ask_rpm, packages_read_folders, packages_read_paths};
 	int r = 0;
-	if (!p->distribution[0])
-		read_distribution(p->distribution, sizeof(p->distribution));
 	for (size_t i = 0; i < n; i++)
 		ret[i] = VEC_NONE;
 	for (size_t at = 0; at < n && r == 0; at += CHUNK) {
@@ -98,4 +105,55 @@ int packages_find(struct packages *p, const char *const *paths, size_t n, uint32
 			r = ask[i](p, &a);
 	}
 	return r;
+}
+
+/* Of FOLDER/__pycache__/NAME.cpython-311.pyc the source, FOLDER/NAME.py, which the caller frees. NULL: it is no such
+ * path, or there is no memory (*rc). */
+static char *source_of_compiled(const char *path, int *rc)
+{
+	static const char cache[] = "/__pycache__/";
+	const char *at = strstr(path, cache), *dot = at ? strchr(at + sizeof(cache) - 1, '.') : NULL;
+	if (!dot || strchr(at + sizeof(cache) - 1, '/') || !str_ends(str_of(path), str_of(".pyc")))
+		return NULL;
+	struct buf b = {0};
+	buf_str(&b, str_n(path, (size_t)(at - path)));
+	buf_char(&b, '/');
+	buf_str(&b, str_n(at + sizeof(cache) - 1, (size_t)(dot - at) - (sizeof(cache) - 1)));
+	buf_printf(&b, ".py");
+	char *ret = b.failed ? NULL : strdup(buf_cstr(&b));
+	*rc = ret ? *rc : -ENOMEM;
+	buf_release(&b);
+	return ret;
+}
+
+/* What no package has, and Python compiled when a package was installed, is of the package of its source. 0, -ENOMEM.
+ */
+static int ask_for_sources(struct packages *p, const char *const *paths, size_t n, uint32_t *ret)
+{
+	char **sources = calloc(n + 1, sizeof(*sources));
+	size_t *of = calloc(n + 1, sizeof(*of)), asked = 0;
+	uint32_t *found = calloc(n + 1, sizeof(*found));
+	int r = sources && of && found ? 0 : -ENOMEM;
+	for (size_t i = 0; i < n && r == 0; i++)
+		if (ret[i] == VEC_NONE && (sources[asked] = source_of_compiled(paths[i], &r)))
+			of[asked++] = i;
+	if (r == 0 && asked)
+		r = ask_all(p, (const char *const *)sources, asked, found);
+	for (size_t i = 0; i < asked; i++) {
+		if (r == 0)
+			ret[of[i]] = found[i];
+		free(sources[i]);
+	}
+	free(sources);
+	free(of);
+	free(found);
+	return r;
+}
+
+int packages_find(struct packages *p, const char *const *paths, size_t n, uint32_t *ret)
+{
+	if (!p->distribution[0])
+		read_distribution(p);
+	int r = ask_all(p, paths, n, ret);
+	return r < 0 ? r : ask_for_sources(p, paths, n, ret);
 }

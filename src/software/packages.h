@@ -37,9 +37,12 @@ struct packages {
 	VEC(struct package) v; /* in the order in which they were found */
 	struct arena texts;
 	char distribution[64]; /* ID of os-release: debian; "" unknown */
+	char release[64];      /* its VERSION_CODENAME: bookworm; "" unknown */
 };
 
-/* Of each of n paths (absolute) its package, as a place in p->v; VEC_NONE: none is known, or several claim the file. p
+/* Of each of n paths (absolute) its package, as a place in p->v; VEC_NONE: none is known, or several claim the file.
+ * What Python compiled
+ * (__pycache__) is of the package of its source. p
  * is zeroed before the first call, and may be used again. 0 or -ENOMEM. */
 int packages_find(struct packages *p, const char *const *paths, size_t n, uint32_t *ret);
 void packages_release(struct packages *p);

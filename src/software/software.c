@@ -23,6 +23,8 @@ void software_release(struct software *w)
 static bool is_library(struct str path)
 {
 	struct str base = str_base_name(path);
+	if (str_starts(path, str_of("/etc/"))) /* the loader's settings: ld.so.cache */
+		return false;
 	return str_ends(base, str_of(".so")) || memmem(base.p, base.n, ".so.", 4);
 }
 

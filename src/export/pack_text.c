@@ -1,0 +1,170 @@
+/* pack_text.c - the files of a pack that people, shells and Apptainer read. */
+#include "base/io.h"
+#include "export/export.h"
+#include "export/pack.h"
+#include "export/work.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A file of the pack with the text, which is released. 0, -errno with a sentence. */
+static int write_text(struct pack *p, const char *name, mode_t mode, struct buf *text, struct err *err)
+{
+	int fd = -1;
+	int r = text->failed ? err_set(err, ENOMEM, "cannot write '%s'", name) : export_dir_file(&p->dir, name, err, &fd);
+	if (r == 0) {
+		r = io_write(fd, text->p, text->n, NULL);
+		if (r == 0 && mode && fchmod(fd, mode) < 0)
+			r = -errno;
+		if (close(fd) < 0 && r == 0)
+			r = -errno;
+		if (r < 0)
+			err_set(err, -r, "cannot write '%s'", name);
+	}
+	buf_release(text);
+	return r;
+}
+
+/* "DIGEST	MODE	SECONDS.NANOS	PATH" */
+static void put_input(struct buf *b, const struct pack_file *f)
+{
+	char digest[DIGEST_TEXT];
+	digest_text(&f->digest, digest);
+	buf_printf(b, "%s\t%03o\t%lld.%09lld\t%s\n", strchr(digest, ':') + 1, f->mode, (long long)(f->mtime / 1000000000),
+	           (long long)(f->mtime % 1000000000), f->path);
+}
+
+int pack_write_lists(struct pack *p, struct err *err)
+{
+	struct buf inputs = {0}, missing = {0}, outputs = {0}, packages = {0}, links = {0};
+	char digest[DIGEST_TEXT];
+	for (size_t i = 0; i < p->inputs.n; i++)
+		if (p->inputs.v[i].known)
+			put_input(&inputs, &p->inputs.v[i]);
+		else
+			buf_printf(&missing, "%s: %s\n", p->inputs.v[i].path, p->inputs.v[i].why ? p->inputs.v[i].why : "unknown");
+	for (size_t i = 0; i < p->outputs.n; i++) {
+		const struct pack_file *f = &p->outputs.v[i];
+		bool before = i && strcmp(f->path, p->outputs.v[i - 1].path) == 0;
+		if (f->known)
+			digest_text(&f->digest, digest);
+		if (!before && !f->why)
+			buf_printf(&outputs, "%s\t%s\n", f->known ? strchr(digest, ':') + 1 : "-", f->path);
+	}
+	for (size_t i = 0; i < p->software.packages.v.n; i++) {
+		const struct package *k = &p->software.packages.v.v[i];
+		buf_printf(&packages, "%s\t%s\t%s\t%s\n", package_manager_name[k->manager], k->name, k->version, k->arch);
+	}
+	for (size_t i = 0; i < p->links.n; i++)
+		buf_printf(&links, "%s\t%s\n", p->links.v[i].target, p->links.v[i].path);
+	int r = write_text(p, "links.tsv", 0, &links, err);
+	r = r < 0 ? (buf_release(&inputs), r) : write_text(p, "inputs.tsv", 0, &inputs, err);
+	r = r < 0 ? (buf_release(&outputs), r) : write_text(p, "outputs.tsv", 0, &outputs, err);
+	r = r < 0 ? (buf_release(&packages), r) : write_text(p, "packages.tsv", 0, &packages, err);
+	if (r == 0 && missing.n)
+		return write_text(p, "missing.txt", 0, &missing, err);
+	buf_release(&missing);
+	return r;
+}
+
+int pack_write_recipe(struct pack *p, struct err *err)
+{
+	const struct packages *packages = &p->software.packages;
+	const char *from = packages->distribution[0] ? packages->distribution : "debian";
+	struct buf b = {0};
+	size_t n = 0;
+	buf_printf(&b, "Bootstrap: docker\nFrom: %s%s%s\n\n%%files\n\t. /pack\n\n%%post\n", from,
+	           packages->release[0] ? ":" : "", packages->release);
+	for (size_t i = 0; i < packages->v.n; i++) {
+		const struct package *k = &packages->v.v[i];
+		if (k->manager != PACKAGE_dpkg)
+			continue;
+		buf_printf(&b,
+		           n++ ? " \\\n\t\t"
+		               : "\tapt-get update\n\tapt-get install -y --no-install-recommends --allow-downgrades \\\n\t\t");
+		buf_printf(&b, "%s=%s", k->name, k->version);
+	}
+	buf_printf(&b, "%s\n%%runscript\n\texec /pack/run.sh \"$@\"\n", n ? "\n" : "\ttrue\n");
+	return write_text(p, "Apptainer.def", 0, &b, err);
+}
+
+/* The script but for the command. Paths are read from lists, so that no name of a file is a part of it. */
+static const char script_head[] =
+    "#!/bin/sh\n"
+    "# Runs the command again where its packages are installed (packages.tsv), and compares what it makes. Inputs are "
+    "put\n"
+    "# where they were; a file that is there already, and is another one, ends it before anything is written.\n"
+    "# Exit status: 0 all outputs are the same; 1 one is not, or is not there; 2 it could not be run.\n"
+    "set -u\n"
+    "here=$(cd \"$(dirname \"$0\")\" && pwd -P) || exit 2\n"
+    "tab=$(printf '\\t')\n"
+    "digest() { sha256sum <\"$1\" | cut -c 1-64; }\n"
+    "fail() { printf 'run.sh: %s\\n' \"$1\" >&2; exit 2; }\n"
+    "[ ! -e \"$here/missing.txt\" ] || { echo 'run.sh: the pack lacks inputs (missing.txt)' >&2; }\n"
+    "while IFS=\"$tab\" read -r sum mode time path; do\n"
+    "\t[ \"$(digest \"$here/files/$sum\")\" = \"$sum\" ] || fail \"files/$sum is damaged\"\n"
+    "\t[ ! -e \"$path\" ] || [ \"$(digest \"$path\")\" = \"$sum\" ] || fail \"$path is there, and is another file\"\n"
+    "done <\"$here/inputs.tsv\"\n"
+    "while IFS=\"$tab\" read -r sum path; do\n"
+    "\t[ ! -e \"$path\" ] || fail \"$path is there: the command would write it\"\n"
+    "done <\"$here/outputs.tsv\"\n"
+    "while IFS=\"$tab\" read -r sum mode time path; do\n"
+    "\t[ ! -e \"$path\" ] || continue\n"
+    "\tmkdir -p \"$(dirname \"$path\")\" && cp \"$here/files/$sum\" \"$path\" && chmod \"$mode\" \"$path\" && touch -d "
+    "\"@$time\" \"$path\" || fail \"cannot put $path into its place\"\n"
+    "done <\"$here/inputs.tsv\"\n"
+    "while IFS=\"$tab\" read -r target path; do\n"
+    "\t[ -e \"$path\" ] || [ -L \"$path\" ] || { mkdir -p \"$(dirname \"$path\")\" && ln -s \"$target\" \"$path\"; } "
+    "|| fail \"cannot make the link $path\"\n"
+    "done <\"$here/links.tsv\"\n"
+    "while IFS=\"$tab\" read -r sum path; do\n"
+    "\tmkdir -p \"$(dirname \"$path\")\" || fail \"cannot make the folder of $path\"\n"
+    "done <\"$here/outputs.tsv\"\n";
+
+static const char script_tail[] = "status=$?\n"
+                                  "echo \"run.sh: the command ended with $status\" >&2\n"
+                                  "same=0 differ=0\n"
+                                  "while IFS=\"$tab\" read -r sum path; do\n"
+                                  "\tif [ ! -e \"$path\" ]; then\n"
+                                  "\t\tprintf 'missing   %s\\n' \"$path\"\n"
+                                  "\t\tdiffer=$((differ + 1))\n"
+                                  "\telif [ \"$sum\" = - ]; then\n"
+                                  "\t\tprintf 'unknown   %s\\n' \"$path\"\n"
+                                  "\telif [ \"$(digest \"$path\")\" = \"$sum\" ]; then\n"
+                                  "\t\tprintf 'same      %s\\n' \"$path\"\n"
+                                  "\t\tsame=$((same + 1))\n"
+                                  "\telse\n"
+                                  "\t\tprintf 'different %s\\n' \"$path\"\n"
+                                  "\t\tdiffer=$((differ + 1))\n"
+                                  "\tfi\n"
+                                  "done <\"$here/outputs.tsv\"\n"
+                                  "[ $differ = 0 ]\n";
+
+int pack_write_script(struct pack *p, struct err *err)
+{
+	struct run_info run;
+	struct buf b = {0};
+	int r = store_run_told(p->s, p->run, &run);
+	if (r <= 0)
+		return err_set(err, r < 0 ? -r : ENOENT, "cannot read the run");
+	buf_str(&b, str_of(script_head));
+	buf_printf(&b, "mkdir -p ");
+	shell_quote_argument(&b, run.cwd);
+	buf_printf(&b, " && cd ");
+	shell_quote_argument(&b, run.cwd);
+	buf_printf(&b, " || fail 'cannot enter the folder of the command'\nenv -i");
+	for (size_t at = 0; at < p->environment.n;) {
+		struct str pair = str_of(p->environment.p + at);
+		buf_char(&b, ' ');
+		shell_quote_argument(&b, pair);
+		at += pair.n + 1;
+	}
+	buf_char(&b, ' ');
+	shell_quote_arguments(&b, &run.argv);
+	buf_char(&b, '\n');
+	buf_str(&b, str_of(script_tail));
+	return write_text(p, "run.sh", 0755, &b, err);
+}
