@@ -201,6 +201,8 @@ const char *build_name(LLVMValueRef v);
 
 /* What its row says. False: there is none. at: NULL, or the instruction. */
 bool library_apply(struct slice *s, uint32_t call, const char *name);
+/* Is there one, or is it of the C++ library? */
+bool library_knows(const char *name);
 /* Is the variable of a library known? Then its object is made. */
 bool library_variable(struct slice *s, LLVMValueRef v, uint32_t node);
 

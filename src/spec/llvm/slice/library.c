@@ -536,7 +536,21 @@ static const struct row *cxx_row(const char *name)
 	static const struct row any = {
 	    "", "maybe **V=new r=D **V=D r<iD **V<iD iD<D oD<D,iD mayend calls $exceptions=static:exception"};
 	static const struct row opens = {"", "maybe *0=stream:1 *0<1,*1 r=0 mayend"};
+	/* Strings and trees: they have no stream and call nothing. */
+	static const char *const own[] = {"_ZNSt7__cxx1112basic_stringI",
+	                                  "_ZNKSt7__cxx1112basic_stringI",
+	                                  "_ZSt18_Rb_tree_",
+	                                  "_ZSt29_Rb_tree_",
+	                                  "_ZSt28_Rb_tree_",
+	                                  "_ZSt17__throw_",
+	                                  "_ZSt19__throw_",
+	                                  "_ZSt20__throw_",
+	                                  "_ZSt24__throw_"};
+	static const struct row strings = {"", "**V=new r=D **V=D mayend $exceptions=static:exception"};
 	bool found = false;
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (strncmp(name, own[i], strlen(own[i])) == 0)
+			return &strings;
 	if (strstr(name, "filesystem") || strstr(name, "random_device")) /* they read what is no stream */
 		return NULL;
 	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
@@ -545,6 +559,11 @@ static const struct row *cxx_row(const char *name)
 		if (strstr(name, files[i]) && (strstr(name, "C1E") || strstr(name, "C2E") || strstr(name, "4openE")))
 			return &opens;
 	return found ? &any : NULL;
+}
+
+bool library_knows(const char *name)
+{
+	return find_row(name) || cxx_row(name);
 }
 
 bool library_apply(struct slice *s, uint32_t call, const char *name)

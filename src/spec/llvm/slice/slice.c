@@ -5,7 +5,7 @@
 
 #include <llvm-c/Transforms/PassBuilder.h>
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MISSING "stemma.missing"
@@ -47,9 +47,26 @@ static bool calls_setjmp(LLVMValueRef f)
 	return false;
 }
 
+/* Bodies that headers show of functions that the library has: their rows say more. */
+static void take_from_library(LLVMModuleRef m)
+{
+	LLVMValueRef next;
+	for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = next) {
+		next = LLVMGetNextFunction(f);
+		if (LLVMGetLinkage(f) != LLVMAvailableExternallyLinkage || !library_knows(build_name(f)))
+			continue;
+		char *name = llvm_need(strdup(build_name(f)));
+		LLVMSetValueName2(f, "stemma.unused", 13);
+		LLVMReplaceAllUsesWith(f, LLVMAddFunction(m, name, LLVMGlobalGetValueType(f)));
+		LLVMSetLinkage(f, LLVMInternalLinkage);
+		free(name);
+	}
+}
+
 /* Local variables become values, small functions a part of their callers; not where a function comes back twice. */
 static void prepare(LLVMModuleRef m)
 {
+	take_from_library(m);
 	for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
 		bool keep = calls_setjmp(f);
 		if (LLVMCountBasicBlocks(f) == 0)
