@@ -206,38 +206,47 @@ static void build_value_instruction(struct slice *s, LLVMValueRef i, uint32_t no
 
 static void build_instruction(struct slice *s, LLVMValueRef i, uint32_t f)
 {
-	switch (LLVMGetInstructionOpcode(i)) {
-	case LLVMCall:
-	case LLVMInvoke:
-	case LLVMCallBr:
+	enum { COMPUTES, CALLS, ACCESSES, LEAVES, CATCHES, ONLY_GOES_ON, NOT_EXAMINED };
+	static const unsigned char does[128] = {
+	    [LLVMCall] = CALLS,
+	    [LLVMInvoke] = CALLS,
+	    [LLVMCallBr] = CALLS,
+	    [LLVMAlloca] = ACCESSES,
+	    [LLVMLoad] = ACCESSES,
+	    [LLVMStore] = ACCESSES,
+	    [LLVMVAArg] = ACCESSES,
+	    [LLVMAtomicCmpXchg] = ACCESSES,
+	    [LLVMAtomicRMW] = ACCESSES,
+	    [LLVMRet] = LEAVES,
+	    [LLVMResume] = LEAVES,
+	    [LLVMLandingPad] = CATCHES,
+	    [LLVMBr] = ONLY_GOES_ON,
+	    [LLVMSwitch] = ONLY_GOES_ON,
+	    [LLVMIndirectBr] = ONLY_GOES_ON,
+	    [LLVMUnreachable] = ONLY_GOES_ON,
+	    [LLVMFence] = ONLY_GOES_ON,
+	    [LLVMCleanupRet] = NOT_EXAMINED,
+	    [LLVMCatchRet] = NOT_EXAMINED,
+	    [LLVMCatchPad] = NOT_EXAMINED,
+	    [LLVMCleanupPad] = NOT_EXAMINED,
+	    [LLVMCatchSwitch] = NOT_EXAMINED,
+	};
+	switch (does[LLVMGetInstructionOpcode(i) & 127]) {
+	case CALLS:
 		build_call(s, i, f);
 		break;
-	case LLVMAlloca:
-	case LLVMLoad:
-	case LLVMStore:
-	case LLVMVAArg:
-	case LLVMAtomicCmpXchg:
-	case LLVMAtomicRMW:
+	case ACCESSES:
 		build_memory(s, i, build_value(s, i));
 		break;
-	case LLVMRet:
-	case LLVMResume:
+	case LEAVES:
 		build_leaving(s, i, f);
 		break;
-	case LLVMLandingPad:
+	case CATCHES:
 		graph_copy(s, s->exceptions, build_value(s, i));
 		break;
-	case LLVMBr:
-	case LLVMSwitch:
-	case LLVMIndirectBr:
-	case LLVMUnreachable:
-	case LLVMFence:
+	case ONLY_GOES_ON:
 		break;
-	case LLVMCleanupRet:
-	case LLVMCatchRet:
-	case LLVMCatchPad:
-	case LLVMCleanupPad:
-	case LLVMCatchSwitch:
+	case NOT_EXAMINED:
 		graph_reason(s, "an exception of a kind that is not examined", "", i, f);
 		break;
 	default:

@@ -23,9 +23,9 @@
  * stays), `maybe` (it uses a stream only where it is given one), `creates:1` (what it opens is written to unless
  * argument 1, a mode or flags, says that it is only read), `maps` (memory may be a file). "%1:" before a flow: only
  * where argument 1, a format, may have %n. */
-#include "spec/llvm/slice/graph.h"
+#include "spec/llvm/slice/library.h"
 
-#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct row {
@@ -34,293 +34,6 @@ static const struct row {
 #define ROW(name, what) {name, what},
 #include "spec/llvm/slice/library.def"
 };
-
-struct apply {
-	struct slice *s;
-	uint32_t call;
-	const char *name;
-	uint32_t output; /* in s->outputs, VEC_NONE */
-	bool keeps_errno;
-	bool opens; /* its result is something that has a row of its own to say so */
-	bool maybe; /* it writes or reads where it is given a stream */
-};
-
-static struct call *the_call(const struct apply *a)
-{
-	return &a->s->calls.v[a->call];
-}
-
-/* Node of argument i; 0: the call has fewer. */
-static uint32_t argument(const struct apply *a, unsigned i)
-{
-	const struct call *c = the_call(a);
-	return i < c->n_arguments ? c->argument[i] : 0;
-}
-
-static LLVMValueRef argument_value(const struct apply *a, unsigned i)
-{
-	const struct call *c = the_call(a);
-	return c->inst && i < c->n_arguments ? LLVMGetOperand(c->inst, i) : NULL;
-}
-
-/* A name of what is open already. */
-static bool is_open_already(const char *name)
-{
-	return name && (strncmp(name, "/dev/", 5) == 0 || strncmp(name, "/proc/", 6) == 0);
-}
-
-/* The argument that stands behind a colon; NULL: none. */
-static LLVMValueRef named_argument(const struct apply *a, const char *word, size_t n)
-{
-	const char *colon = memchr(word, ':', n);
-	return colon && isdigit((unsigned char)colon[1]) ? argument_value(a, (unsigned)(colon[1] - '0')) : NULL;
-}
-
-/* The constant name that it is; NULL: it is not known. */
-static const char *named(const struct apply *a, const char *word, size_t n)
-{
-	const char *text = build_constant_text(named_argument(a, word, n));
-	while (text && strncmp(text, "./", 2) == 0)
-		text += 2;
-	return is_open_already(text) ? NULL : text;
-}
-
-/* ---- places that are read ---- */
-
-enum depth { ITSELF, POINTED, REACHED };
-
-/* A node with that of all arguments from `first` on. */
-static uint32_t all_arguments(const struct apply *a, uint32_t first, enum depth depth)
-{
-	uint32_t ret = graph_node(a->s, HOLDS_ALL), n = the_call(a)->n_arguments;
-	for (uint32_t i = first; i < n; i++) {
-		uint32_t from = argument(a, i);
-		if (depth == ITSELF)
-			graph_copy(a->s, from, ret);
-		else if (depth == POINTED)
-			graph_load(a->s, from, ret, true);
-		else if (from)
-			graph_copy(a->s, graph_deep(a->s, from), ret);
-	}
-	return ret;
-}
-
-/* The node of the value in "r", "3", "v", "V". */
-static uint32_t simple_value(const struct apply *a, char c)
-{
-	if (c == 'r')
-		return the_call(a)->result;
-	if (isdigit((unsigned char)c))
-		return argument(a, (unsigned)(c - '0'));
-	return all_arguments(a, c == 'v' ? the_call(a)->n_fixed : 0, c == 'D' ? REACHED : ITSELF);
-}
-
-static uint32_t loaded(const struct apply *a, uint32_t pointer)
-{
-	uint32_t ret = graph_node(a->s, HOLDS_ALL);
-	graph_load(a->s, pointer, ret, true);
-	return ret;
-}
-
-/* "stream:0", "number:0": something opened. */
-static uint32_t opened(const struct apply *a, const char *word, size_t n)
-{
-	struct slice *s = a->s;
-	const char *file = named(a, word, n);
-	uint32_t o = graph_stream(s, *word == 's' ? OBJECT_STREAM : OBJECT_DESCRIPTOR, file);
-	uint32_t ret = graph_node(s, HOLDS_ALL);
-	graph_points(s, ret, o);
-	graph_flow(s, graph_input(s, "file", file, the_call(a)->inst, the_call(a)->function), s->objects.v[o].in);
-	graph_flow(s, s->objects.v[o].in, ret); /* whether it is there */
-	if (is_open_already(build_constant_text(named_argument(a, word, n))))
-		graph_flow(s, s->objects.v[s->standard[0]].in, s->objects.v[o].in);
-	return ret;
-}
-
-/* "streamof:0", "numberof:0". */
-static uint32_t renamed(const struct apply *a, const char *word)
-{
-	struct slice *s = a->s;
-	uint32_t o = graph_stream(s, *word == 's' ? OBJECT_STREAM : OBJECT_DESCRIPTOR, NULL);
-	uint32_t ret = graph_node(s, HOLDS_ALL), handle = argument(a, (unsigned)(strchr(word, ':')[1] - '0'));
-	graph_points(s, ret, o);
-	graph_stream_use(s, handle, s->objects.v[o].in, STREAM_READ);
-	graph_stream_use(s, handle, s->objects.v[o].in, STREAM_PUT_BACK);
-	graph_stream_use(s, handle, s->objects.v[o].out, STREAM_WRITE);
-	graph_stream_use(s, handle, s->objects.v[o].position, STREAM_SEEK);
-	graph_stream_use(s, handle, s->objects.v[o].position, STREAM_POSITION);
-	return ret;
-}
-
-static uint32_t object_node(const struct apply *a, uint32_t object)
-{
-	uint32_t ret = graph_node(a->s, HOLDS_ALL);
-	graph_points(a->s, ret, object);
-	return ret;
-}
-
-static uint32_t input_node(const struct apply *a, const char *word, size_t n)
-{
-	const char *colon = memchr(word, ':', n);
-	char *kind = llvm_need(strndup(word + 1, (colon ? (size_t)(colon - word) : n) - 1));
-	for (char *p = kind; *p; p++)
-		*p = *p == '_' ? ' ' : *p;
-	return graph_input(a->s, kind, named(a, word, n), the_call(a)->inst, the_call(a)->function);
-}
-
-static char *word_copy(const char *word, size_t n)
-{
-	return llvm_need(strndup(word, n));
-}
-
-static uint32_t stream_node(const struct apply *a, const char *word)
-{
-	uint32_t ret = graph_node(a->s, HOLDS_NOTHING);
-	uint32_t handle = *word == '@' ? object_node(a, a->s->standard[word[1] - '0']) : simple_value(a, word[1]);
-	enum stream_way way = *word == 'p' ? STREAM_POSITION : *word == 'w' ? STREAM_WRITTEN : STREAM_READ;
-	graph_stream_use(a->s, handle, ret, way)->maybe = a->maybe;
-	return ret;
-}
-
-/* The node of a place that is read. */
-static uint32_t read_place(const struct apply *a, const char *word, size_t n)
-{
-	if (n > 9 && (strncmp(word, "streamof:", 9) == 0 || strncmp(word, "numberof:", 9) == 0))
-		return renamed(a, word);
-	if (n == 5 && strncmp(word, "extra", 5) == 0)
-		return object_node(a, a->s->functions.v[the_call(a)->function].extra);
-	if (n >= 6 && (strncmp(word, "stream", 6) == 0 || strncmp(word, "number", 6) == 0))
-		return opened(a, word, n);
-	if (n > 7 && strncmp(word, "static:", 7) == 0)
-		return object_node(a, graph_static(a->s, word_copy(word + 7, n - 7)));
-	if (n == 3 && strncmp(word, "new", 3) == 0)
-		return object_node(a, graph_object(a->s, OBJECT_MEMORY));
-	switch (*word) {
-	case '*':
-		if (word[1] == '*')
-			return graph_deep(a->s, simple_value(a, word[2]));
-		if (word[1] == 'v')
-			return all_arguments(a, the_call(a)->n_fixed, POINTED);
-		return loaded(a, simple_value(a, word[1]));
-	case 'M':
-		return all_arguments(a, 0, POINTED);
-	case 'D':
-		return all_arguments(a, 0, REACHED);
-	case '$':
-		return graph_variable(a->s, word_copy(word + 1, n - 1));
-	case '!':
-		return input_node(a, word, n);
-	case 'i':
-	case 'p':
-	case 'w':
-	case '@':
-		return stream_node(a, word);
-	default:
-		return simple_value(a, *word);
-	}
-}
-
-/* ---- places that are written ---- */
-
-static uint32_t output_node(struct apply *a, bool buffered)
-{
-	struct slice *s = a->s;
-	if (a->output == VEC_NONE) {
-		const struct call c = *the_call(a);
-		struct output o = {.name = a->name, .at = graph_place(c.inst), .call = a->call, .buffered = buffered};
-		o.node = graph_node(s, HOLDS_NOTHING);
-		*(struct output *)llvm_need(vec_add(&s->outputs)) = o;
-		a->output = (uint32_t)s->outputs.n - 1;
-		graph_flow(s, c.effects, o.node);
-	}
-	return s->outputs.v[a->output].node;
-}
-
-/* A stream is written to: an output. */
-static void write_stream(struct apply *a, uint32_t from, const char *word)
-{
-	struct slice *s = a->s;
-	uint32_t to = output_node(a, true);
-	uint32_t handle = *word == '@' ? object_node(a, s->standard[word[1] - '0']) : simple_value(a, word[1]);
-	graph_flow(s, from, to);
-	graph_stream_use(s, handle, to, STREAM_POSITION)->maybe = a->maybe;
-	graph_stream_use(s, handle, to, STREAM_WRITE)->maybe = a->maybe;
-	graph_flow(s, handle, to);
-	s->outputs.v[a->output].handle = handle;
-	s->outputs.v[a->output].maybe = a->maybe;
-}
-
-static void store_place(const struct apply *a, uint32_t from, const char *word, bool points)
-{
-	uint32_t effects = the_call(a)->effects, pointer;
-	if (word[1] == '*')
-		pointer = graph_deep(a->s, simple_value(a, word[2]));
-	else if (word[1] == 'v')
-		pointer = all_arguments(a, the_call(a)->n_fixed, ITSELF);
-	else
-		pointer = simple_value(a, word[1]);
-	graph_store(a->s, from, pointer, points);
-	graph_store(a->s, effects, pointer, false);
-	if (!points)
-		graph_store(a->s, a->s->any_descriptor, pointer, true);
-}
-
-static void write_state(const struct apply *a, uint32_t from, uint32_t to, bool points)
-{
-	if (points)
-		graph_copy(a->s, from, to);
-	else
-		graph_flow(a->s, from, to);
-	graph_flow(a->s, the_call(a)->effects, to);
-}
-
-static void write_place(struct apply *a, uint32_t from, const char *word, size_t n, bool points)
-{
-	struct slice *s = a->s;
-	switch (*word) {
-	case 'r':
-		if (points)
-			graph_copy(s, from, the_call(a)->result);
-		else {
-			graph_flow(s, from, the_call(a)->result);
-			if (!a->opens)
-				graph_copy(s, s->any_descriptor, the_call(a)->result);
-		}
-		break;
-	case '*':
-		store_place(a, from, word, points);
-		break;
-	case '$':
-		write_state(a, from, graph_variable(s, word_copy(word + 1, n - 1)), points);
-		break;
-	case 'i':
-	case 'w':
-	case '~':
-	case 'p': {
-		uint32_t handle = *word == '~' ? object_node(a, s->standard[0]) : simple_value(a, word[1]);
-		uint32_t through = graph_node(s, HOLDS_NOTHING);
-		graph_flow(s, from, through);
-		graph_flow(s, the_call(a)->effects, through);
-		graph_flow(s, handle, through);
-		enum stream_way way = *word == 'p' ? STREAM_SEEK : *word == 'w' ? STREAM_WRITE : STREAM_PUT_BACK;
-		graph_stream_use(s, handle, through, way)->maybe = a->maybe;
-		break;
-	}
-	case 'e':
-	case 'x':
-		graph_flow(s, from, *word == 'e' ? the_call(a)->ends : the_call(a)->effects);
-		break;
-	case 'o':
-	case '@':
-		write_stream(a, from, word);
-		break;
-	case 'O':
-		graph_flow(s, from, output_node(a, false));
-		break;
-	default:
-		llvm_die("library.def: '%s' of %s cannot be written", word, a->name);
-	}
-}
 
 /* ---- rows ---- */
 
@@ -372,7 +85,7 @@ static bool may_convert(LLVMValueRef format, char letter, int depth)
 static void apply_flow(struct apply *a, const char *word, size_t n)
 {
 	if (*word == '%') {
-		if (!may_convert(argument_value(a, (unsigned)(word[2] - '0')), word[1], 0))
+		if (!may_convert(apply_argument(a, (unsigned)(word[2] - '0')), word[1], 0))
 			return;
 		word += 4;
 		n -= 4;
@@ -381,7 +94,7 @@ static void apply_flow(struct apply *a, const char *word, size_t n)
 	bool points = word[k] == '=';
 	for (size_t at = k + 1; at < n;) {
 		size_t m = strcspn(word + at, ", ");
-		write_place(a, read_place(a, word + at, m), word, k, points);
+		apply_write(a, apply_read(a, word + at, m), word, k, points);
 		at += m + 1;
 	}
 }
@@ -389,7 +102,7 @@ static void apply_flow(struct apply *a, const char *word, size_t n)
 static void apply_ending(struct apply *a, bool abnormal)
 {
 	struct slice *s = a->s;
-	struct call *c = the_call(a);
+	struct call *c = apply_call(a);
 	c->may_end = true;
 	for (uint32_t i = 0; i < c->n_arguments; i++)
 		graph_flow(s, c->argument[i], c->ends);
@@ -400,9 +113,9 @@ static void apply_ending(struct apply *a, bool abnormal)
 /* "calls": anything that it is given and that is a function. */
 static void apply_calls(struct apply *a)
 {
-	uint32_t deep = all_arguments(a, 0, REACHED);
+	uint32_t deep = apply_arguments(a, 0, REACHED);
 	graph_points(a->s, deep, graph_object(a->s, OBJECT_MEMORY)); /* of the library's own */
-	the_call(a)->deep = deep;
+	apply_call(a)->deep = deep;
 	graph_take(a->s, deep, a->call, true);
 }
 
@@ -410,7 +123,7 @@ static void apply_calls(struct apply *a)
 static bool only_reads(const struct apply *a, unsigned i)
 {
 	enum { ACCESS = 3, CREATES = 01100 };
-	LLVMValueRef v = argument_value(a, i);
+	LLVMValueRef v = apply_argument(a, i);
 	const char *mode = build_constant_text(v);
 	if (mode)
 		return *mode == 'r' && !strchr(mode, '+');
@@ -423,54 +136,71 @@ static bool only_reads(const struct apply *a, unsigned i)
 /* Memory that is a file: what is stored in it is written, unless it is private. */
 static void apply_maps(struct apply *a)
 {
-	LLVMValueRef flags = argument_value(a, 3);
+	LLVMValueRef flags = apply_argument(a, 3);
 	if (!flags || !LLVMIsAConstantInt(flags) || (LLVMConstIntGetSExtValue(flags) & 3) != 2)
-		write_place(a, read_place(a, "*r", 2), "o4", 2, false);
+		apply_write(a, apply_read(a, "*r", 2), "o4", 2, false);
+}
+
+/* "creates:1": unless what is opened is only read. */
+static void apply_creates(struct apply *a, unsigned mode)
+{
+	if (!only_reads(a, mode))
+		apply_write(a, apply_arguments(a, 0, POINTED), "wr", 2, false);
+}
+
+static void apply_ends(struct apply *a)
+{
+	apply_call(a)->always_ends = true;
+	apply_ending(a, false);
+}
+
+static void apply_mayend(struct apply *a)
+{
+	apply_ending(a, false);
+}
+
+static void apply_abnormal(struct apply *a)
+{
+	apply_ending(a, true);
+}
+
+static void apply_later(struct apply *a)
+{
+	apply_call(a)->later = true;
+}
+
+static void apply_out(struct apply *a)
+{
+	graph_flow(a->s, apply_arguments(a, 0, REACHED), apply_output(a, false));
+}
+
+static void apply_apart(struct apply *a)
+{
+	a->keeps_errno = true;
+}
+
+static void apply_maybe(struct apply *a)
+{
+	a->maybe = true;
 }
 
 static void apply_word(struct apply *a, const char *word, size_t n)
 {
-	static const char *const words[] = {"ends", "mayend", "abnormal", "calls", "later",
-	                                    "out",  "apart",  "maybe",    "maps"};
-	if (n == 9 && strncmp(word, "creates:", 8) == 0) {
-		if (!only_reads(a, (unsigned)(word[8] - '0')))
-			write_place(a, all_arguments(a, 0, POINTED), "wr", 2, false);
-		return;
-	}
-	size_t k = 0, count = sizeof(words) / sizeof(words[0]);
-	while (k < count && (strlen(words[k]) != n || memcmp(words[k], word, n) != 0))
-		k++;
-	switch (k) {
-	case 0:
-		the_call(a)->always_ends = true;
-		apply_ending(a, false);
-		break;
-	case 1:
-	case 2:
-		apply_ending(a, k == 2);
-		break;
-	case 3:
-		apply_calls(a);
-		break;
-	case 4:
-		the_call(a)->later = true;
-		break;
-	case 5:
-		graph_flow(a->s, all_arguments(a, 0, REACHED), output_node(a, false));
-		break;
-	case 6:
-		a->keeps_errno = true;
-		break;
-	case 7:
-		a->maybe = true;
-		break;
-	case 8:
-		apply_maps(a);
-		break;
-	default:
+	static const struct {
+		const char *word;
+		void (*apply)(struct apply *);
+	} words[] = {{"ends", apply_ends},   {"mayend", apply_mayend}, {"abnormal", apply_abnormal},
+	             {"calls", apply_calls}, {"later", apply_later},   {"out", apply_out},
+	             {"apart", apply_apart}, {"maybe", apply_maybe},   {"maps", apply_maps}};
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strlen(words[i].word) == n && memcmp(words[i].word, word, n) == 0) {
+			words[i].apply(a);
+			return;
+		}
+	if (n == 9 && strncmp(word, "creates:", 8) == 0)
+		apply_creates(a, (unsigned)(word[8] - '0'));
+	else
 		apply_flow(a, word, n);
-		break;
-	}
 }
 
 static const struct row *row_named(const char *name)
@@ -507,7 +237,7 @@ static const struct row *find_row(const char *name)
 	for (size_t i = 0; !r && i < 2; i++) {
 		size_t k = strlen(behind[i]);
 		if (n > k && strcmp(name + n - k, behind[i]) == 0) {
-			char *shorter = word_copy(name, n - k);
+			char *shorter = llvm_need(strndup(name, n - k));
 			r = row_named(shorter);
 			free(shorter);
 		}
@@ -519,7 +249,7 @@ static const struct row *find_row(const char *name)
 static void apply_errno(struct apply *a)
 {
 	uint32_t error = graph_variable(a->s, "errno");
-	const struct call *c = the_call(a);
+	const struct call *c = apply_call(a);
 	for (uint32_t i = 0; i < c->n_arguments; i++)
 		graph_flow(a->s, c->argument[i], error);
 	graph_flow(a->s, c->effects, error);
