@@ -39,7 +39,7 @@ truth() { $PYTHON -B "$here/t/rank_lineage.py" "$1" "$T/did" "$2" >"$T/truth" 2>
 seen() { jq -r '.entities[].path' "$out" | sed -n "s|^$T/work/das/||p" | grep -E '//|[.](h5|das|txt)$' | sort -u >"$T/seen"; }
 came() # WHAT PRODUCT LEAST
 {
-	truth until "$2" "$3" && cmd 0 lineage --certain --json "$2" && seen && diff "$T/truth" "$T/seen" >>"$err"
+	truth until "$2" "$3" && cmd 0 lineage --certain=computed --json "$2" && seen && diff "$T/truth" "$T/seen" >>"$err"
 	check "what $1 came from"
 	cmd 0 lineage --json "$2" && seen && [ -z "$(comm -23 "$T/truth" "$T/seen")" ]
 	check '... is among what it may have come from'
@@ -49,9 +49,9 @@ came 'a dataset' products/stack-0.h5//stack/xcorr 80
 came 'an attribute' products/stack-1.h5//stack/xcorr@rate 80
 came 'a dataset that was made in the middle' decimated/005.h5//decimated/data 18
 came 'an attribute in the middle' decimated/002.h5//decimated@start 20
-cmd 0 lineage --certain --json products/stack-0.h5//stack/xcorr && json '[.entities[].path] | (any(endswith("decimated/000.h5//decimated/data")) and any(endswith("decimated/000.h5//decimated@start"))) | not'
+cmd 0 lineage --certain=computed --json products/stack-0.h5//stack/xcorr && json '[.entities[].path] | (any(endswith("decimated/000.h5//decimated/data")) and any(endswith("decimated/000.h5//decimated@start"))) | not'
 check 'what was read after it was written is no part of it'
-cmd 0 lineage --certain --down --json hdf5/006.h5//channel/002@gain && json '[.entities[].path] | any(endswith("stack-1.h5//stack/xcorr")) and (any(endswith("stack-0.h5//stack/xcorr")) | not)'
+cmd 0 lineage --certain=computed --down --json hdf5/006.h5//channel/002@gain && json '[.entities[].path] | any(endswith("stack-1.h5//stack/xcorr")) and (any(endswith("stack-0.h5//stack/xcorr")) | not)'
 check 'what came of an attribute'
 cmd 0 why products/stack-1.h5//stack/xcorr && says "$out" 'stack products' "by $(id -un)@"
 check 'who made it'

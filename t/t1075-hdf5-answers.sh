@@ -62,6 +62,8 @@ cmd 0 lineage cal.h5//temp_c && says "$out" '? dataset raw.h5//temp' && says "$o
 check '... upwards as well, and files are certain'
 cmd 0 why cal.h5 && says "$out" 'dataset raw.h5//temp,' && cmd 0 find 'from raw.h5//pres' && says "$out" 'dataset cal.h5//temp_c?' && grep -qx 'dataset cal.h5//pres' "$out"
 check '... and find says the same'
+cmd 0 lineage --certain=computed cal.h5//temp_c && says "$out" '? dataset raw.h5//temp' make.py && cmd 0 lineage --json cal.h5//temp_c && jq -e '[.edges[] | select(.computed)] | length > 0 and all(.certainty == "may")' "$out" >/dev/null && cmd 0 lineage --certain=computed --down raw.h5//temp && says "$out" '? dataset cal.h5//temp_c' && cmd 2 lineage --certain=all cal.h5//temp_c
+check '... --certain=computed follows these, and the JSON names them'
 cat >single.py <<'END'
 import h5py
 with h5py.File('raw.h5') as f, h5py.File('half.h5', 'w') as t:

@@ -1,7 +1,7 @@
 #!/bin/sh
 # run.sh FOLDER [FILES [RANKS [CHANNELS [SAMPLES]]]] - the workflow: FILES recordings (8) are converted to HDF5, decimated, and
 # cross-correlated and stacked, four files to a product, each step with RANKS processes (2). Then what one wants to know of a
-# product: what the file came from, what a dataset in it, what an attribute. Without --certain that goes on through what the
+# product: what the file came from, what a dataset in it, what an attribute. Without --certain=computed that goes on through what the
 # ranks may have said to each other.
 #
 # STEMMA= (empty) does the same work without asking. LAUNCH is how ranks are started (mpirun -n).
@@ -33,13 +33,13 @@ recorded()
 [ -n "$stemma" ] || exit 0
 
 echo '== what the product came from, by files'
-"$stemma" lineage --certain products/stack-0.h5
+"$stemma" lineage --certain=computed products/stack-0.h5
 echo
 echo '== what its dataset came from'
-"$stemma" lineage --certain products/stack-0.h5//stack/xcorr
+"$stemma" lineage --certain=computed products/stack-0.h5//stack/xcorr
 echo
 echo "== what the dataset's attribute came from"
-"$stemma" lineage --certain products/stack-0.h5//stack/xcorr@rate
+"$stemma" lineage --certain=computed products/stack-0.h5//stack/xcorr@rate
 echo
 echo '== who made it'
 "$stemma" why products/stack-0.h5//stack/xcorr

@@ -30,4 +30,4 @@ echo '== when'
 "$stemma" stat --hdf5 --times @
 echo
 echo '== who changed /step-0/x'
-"$stemma" lineage --certain "$file"//step-0/x
+"$stemma" lineage --certain=computed "$file"//step-0/x

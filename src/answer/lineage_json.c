@@ -378,6 +378,8 @@ static void write_edge(struct out *o, const struct lineage_edge *e)
 		buf_str(&o->b, str_of("\n   ]"));
 	}
 	write_text(o, "certainty", e->e.sure ? "must" : "may");
+	if (e->e.computed && !e->e.sure)
+		buf_str(&o->b, str_of(",\n   \"computed\": true"));
 	if (e->e.folded)
 		buf_str(&o->b, str_of(",\n   \"folded\": true"));
 	if (e->type == LINEAGE_USED)

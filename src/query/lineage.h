@@ -44,6 +44,7 @@ struct lineage_options {
 	bool fork;      /* also what may be through fork, exec and shared memory */
 	bool servers;   /* also from one client of a server that nobody saw to what others told it */
 	bool certain;   /* only what is sure */
+	bool computed;  /* ... and, of objects of HDF5 files, what a program may have computed from others */
 	bool read;      /* of what was used, only what is known to have been read, and not only opened or mapped */
 	bool wholes;    /* HDF5 files beside their objects, whatever these tell */
 	bool seen_only; /* not on to a version that only may be derived, because nobody was seen writing it */

@@ -157,7 +157,7 @@ static enum lineage_omit edge_omitted(const struct lineage_walk *w, enum lineage
 		if (e->via == TERM_via_shm)
 			return OMIT_shm;
 	}
-	if (!e->sure && w->o->certain)
+	if (!e->sure && w->o->certain && !(e->computed && w->o->computed))
 		return OMIT_uncertain;
 	return OMIT_COUNT;
 }

@@ -125,21 +125,24 @@ int lineage_is_object(struct lineage_walk *w, store_id version)
 void lineage_settle(struct lineage_walk *w, uint32_t i, uint32_t host, bool object, struct edge *e,
                     struct lineage_bound *ret)
 {
-	bool up = w->o->direction == LINEAGE_UP, in_time = false, reached = false;
+	bool up = w->o->direction == LINEAGE_UP, in_time = false, computed = false, reached = false;
 	const struct lineage_bound *from[] = {&w->states[i].informed, lineage_part_bound(w, i, e->part, false, false),
 	                                      lineage_part_bound(w, i, e->part, true, false)};
 	struct lineage_bound best = {lineage_worst_time(w), 0}, then;
 	for (size_t k = 0; k < sizeof(from) / sizeof(from[0]); k++) {
+		const bool between = object && k == 2; /* from an object to an object */
 		reached |= k && from[k] && from[k]->t != lineage_worst_time(w);
-		if ((k < 2 || !object) && from[k] &&
-		    lineage_passes(w, *from[k], host, e->lo, up ? INT64_MAX : e->over, &then)) {
+		if (!from[k] || !lineage_passes(w, *from[k], host, e->lo, up ? INT64_MAX : e->over, &then))
+			continue;
+		if (!between || w->o->computed)
 			lineage_improve(w, &best, then);
-			in_time = true;
-		}
+		in_time |= !between;
+		computed |= between;
 	}
+	e->computed = e->sure && computed && !in_time;
 	e->sure &= in_time;
 	e->folded = !in_time && !reached;
-	if (w->o->certain && in_time)
+	if (w->o->certain && (in_time || (computed && w->o->computed)))
 		*ret = best;
 }
 
@@ -152,5 +155,6 @@ void lineage_run_add(const struct lineage_walk *w, struct lineage_run *run, cons
 		return;
 	}
 	edge_fold(&run->e, e);
+	run->e.computed = !run->e.sure && (run->e.computed || e->computed);
 	lineage_improve(w, &run->bound, bound);
 }

@@ -363,6 +363,7 @@ struct edge {
 	/* Which of the processes that count to the execution did it, 0 its own; only where edges.parts asks for it. */
 	uint32_t part;
 	bool folded;    /* a walk's: it leads on only by way of another part of the execution */
+	bool computed;  /* a walk's: sure, but for that it leads from an object of an HDF5 file to another one */
 	bool bears;     /* a walk's: to an HDF5 file beside its objects, which are what was used of it */
 	int64_t over;   /* gens and outputs only: the earliest moment at which it may have ended; hi where that is known */
 	uint64_t count; /* times */

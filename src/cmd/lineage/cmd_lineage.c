@@ -149,8 +149,8 @@ static int check_options(const struct cmd *c, const struct opts_lineage *o, enum
 		return report_usage(c, "--up or --down, not both");
 	if (c->n_operands != 1)
 		return report_usage(c, "lineage needs one file");
-	if (o->certain && *o->certain && strcmp(o->certain, "read") != 0)
-		return report_usage(c, "--certain takes the value read or none, not '%.100s'", o->certain);
+	if (o->certain && *o->certain && strcmp(o->certain, "read") != 0 && strcmp(o->certain, "computed") != 0)
+		return report_usage(c, "--certain takes the value read, computed or none, not '%.100s'", o->certain);
 	if (o->stages && *o->stages && strcmp(o->stages, "programs") != 0)
 		return report_usage(c, "--stages takes the value programs or none, not '%.100s'", o->stages);
 	if (o->stages && o->all)
@@ -243,7 +243,8 @@ int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
 	    .fork = o->fork,
 	    .servers = o->through_servers,
 	    .certain = o->certain != NULL,
-	    .read = o->certain && *o->certain,
+	    .read = o->certain && strcmp(o->certain, "read") == 0,
+	    .computed = o->certain && strcmp(o->certain, "computed") == 0,
 	    .skew = config_duration(&c->config, CONFIG_skew),
 	    .system_extra = config_get(&c->config, CONFIG_system),
 	};
