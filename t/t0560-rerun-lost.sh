@@ -47,7 +47,7 @@ check 'by force it is run with what is there, and that is the cause of what diff
 
 repeated alike 'mv a.txt b.txt'
 check 'a file that was only moved lies at its new name'
-echo other >b.txt && cmd 1 rerun --check @ && says "$out" 'a.txt: not kept' 'a.txt as it was before is not kept'
+echo other >b.txt && cmd 1 rerun --check '@~1' && says "$out" 'a.txt: not kept' 'a.txt as it was before is not kept'
 check '... until somebody changes it there'
 repeated alike 'rm a.txt && rm -r d'
 check 'of what was removed only its name is needed'
