@@ -40,4 +40,13 @@ cmd 0 lineage --down raw/a && says "$out" '─ clean/a@{1}' && says_not "$out" c
 check 'downwards from what one of them read'
 cmd 0 lineage --down common && says "$out" '─ clean/a@{1}' && says_not "$out" '? clean'
 check 'downwards from what all of them read'
+
+# The same where stages are shown.
+if command -v make >/dev/null; then
+	printf 'model2:\n\t%s prep.py\n\tcat clean/a clean/b clean/c clean/d >model2\n' "$PYTHON" >Makefile
+	cmd 0 run -q -- make -s && cmd 0 lineage --stages model2 && says "$out" 'target model2' '? raw/a@{1}' '? raw/d@{1}' '─ common@{1}'
+	check 'a stage with workers in it'
+else
+	skip 'a stage with workers in it' 'there is no make'
+fi
 finish
