@@ -57,6 +57,14 @@ cmd 0 lineage again.txt && says "$out" 'p@{1}' && says_not "$out" ' e@{1}' && sa
 check 'the version with bytes'
 cmd 0 lineage 'again.txt@{2}' && says "$out" '? e@{1}' && says_not "$out" ' p@{1}' && says_not "$out" ' q@{1}'
 check 'and the empty one'
+# A log that all programs of a job had open.
+echo few >few
+echo many >many
+cmd 0 run -q -- sh -c 'exec 2>log1; for i in 1 2 3; do cat few; done >/dev/null' && cmd 0 find 'from few' && says "$out" 'log1@{1}?'
+check 'a log that three programs had open'
+cmd 0 run -q -- sh -c 'exec 2>log2; for i in $(seq 300); do cat many; done >/dev/null' && { cmd 1 find 'from many' || says_not "$out" log2; } &&
+	cmd 0 lineage log2 && says_not "$out" '? cat'
+check 'one that 300 had open is the result of none of them'
 for edges in off all; do
 	STEMMA_ADJACENCY=$edges cmd 0 find 'from e' && says "$out" 'r.txt@{1}?' 'again.txt@{2}?' && lines "$out" 2
 	check "found with the edges beside the index: $edges"

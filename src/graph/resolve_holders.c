@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A log that all programs of a job had open, and that stayed empty, is nobody's result: it would have a maker for each
+ * of them. */
+#define HOLDERS_MAX 256
+
 bool resolve_is_holder(const struct gaccess *a)
 {
 	return a->via == TERM_via_descriptor && (a->mode & (ACCESS_READ | ACCESS_WRITE)) == ACCESS_WRITE &&
@@ -50,10 +54,23 @@ static size_t take_holders(struct resolver *r, const struct rversion *v, uint32_
 	return taken;
 }
 
+/* The first n of r->holding are taken out; told: they count to the version. */
+static void settle_holders(struct resolver *r, size_t n, bool told)
+{
+	for (size_t k = 0; k < n && !told; k++)
+		r->g->accesses.v[r->holding.v[k]].gen = 0;
+	memmove(r->holding.v, r->holding.v + n, (r->holding.n - n) * sizeof(*r->holding.v));
+	r->holding.n -= n;
+}
+
 int resolve_made(struct resolver *r, struct gversion *gv, const struct rversion *v, bool empty)
 {
 	int rc = empty && r->holders.n ? begin_holding(r, v) : 0;
-	const size_t held = rc == 0 && empty ? take_holders(r, v, gv->n) : 0;
+	size_t held = rc == 0 && empty ? take_holders(r, v, gv->n) : 0;
+	if (held > HOLDERS_MAX) {
+		settle_holders(r, held, false);
+		held = 0;
+	}
 	if (rc < 0 || !held)
 		return rc < 0 ? rc : resolve_gens(r, gv, r->writes.v + v->first, v->n);
 	VEC(uint32_t) both = {0};
@@ -62,8 +79,7 @@ int resolve_made(struct resolver *r, struct gversion *gv, const struct rversion 
 	memcpy(both.v, r->writes.v + v->first, v->n * sizeof(*both.v));
 	memcpy(both.v + v->n, r->holding.v, held * sizeof(*both.v));
 	rc = resolve_gens(r, gv, both.v, v->n + held);
-	memmove(r->holding.v, r->holding.v + held, (r->holding.n - held) * sizeof(*r->holding.v));
-	r->holding.n -= held;
+	settle_holders(r, held, true);
 	vec_release(&both);
 	return rc;
 }

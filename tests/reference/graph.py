@@ -13,6 +13,7 @@ import sys
 from collections import defaultdict
 
 NEVER = 2**63 - 1  # later than all times
+HOLDERS_MAX = 256  # rule 5
 
 READ, WRITE, CREATE, TRUNC, APPEND, MAPPED, STATE, PROGRAM = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80
 NONE, MAY, MUST = 0, 1, 2  # term evidence
@@ -580,12 +581,16 @@ class Graph:
             return (not version.unseen and version.size == 0 and min(w.start for w in version.writes) < h.closed and
                     all(h.began < start for start in later))
 
+        holders = defaultdict(list)
         for h in file.accesses:
             if h.via != DESCRIPTOR or h.told_mode & (READ | WRITE) != WRITE or h.kept or h.member is not file:
                 continue
             held = [v for place, v in enumerate(versions) if had_open(h, place)]
             if held:
-                add(self.generated, (held[0], h.execution, h.part), Edge(False, h.via, h.began, NEVER))
+                holders[held[0]].append(h)
+        for version, those in holders.items():
+            for h in those if len(those) <= HOLDERS_MAX else ():
+                add(self.generated, (version, h.execution, h.part), Edge(False, h.via, h.began, NEVER))
 
     def derive(self, version, earlier, later, clock):
         """B1 and B3, rule 6."""
