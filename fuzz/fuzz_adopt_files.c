@@ -7,10 +7,18 @@
 
 #define PARTS 4
 
-static const char *const names[] = {
-    "work/a.strace",      "work/dvc.lock",       "work/.ninja_log",           "work/build.ninja",
-    "work/.ninja_deps",   "work/meta.yaml",      "work/a.darshan.txt",        "work/audit.log",
-    "work/trace.sqlite3", "work/history.gitlog", "work/compile_commands.json"};
+static const char *const names[] = {"work/a.strace",
+                                    "work/dvc.lock",
+                                    "work/.ninja_log",
+                                    "work/build.ninja",
+                                    "work/.ninja_deps",
+                                    "work/meta.yaml",
+                                    "work/a.darshan.txt",
+                                    "work/audit.log",
+                                    "work/trace.sqlite3",
+                                    "work/history.gitlog",
+                                    "work/compile_commands.json",
+                                    "work/jobs.sacct"};
 
 static uint64_t sum(const uint64_t v[ADOPT_TOOL_COUNT])
 {

@@ -218,6 +218,21 @@ E
 cmd 0 adopt && says "$out" 'Darshan: 1 job  (1 document)' && sources out.dat && is "$out" 'in.dat / may' && cmd 0 why out.dat && says "$out" 'sim --n 4'
 check 'Darshan: what was read and written, by the counters'
 
+# ---- Slurm ----
+
+fresh slurm
+echo i >in.txt && sleep 0.02 && echo o >fit-4711_3.out && s=$(date -r fit-4711_3.out +%s) && touch -d "@$((s - 100))" in.txt
+{
+	echo 'JobID|JobName|State|ExitCode|Start|End|WorkDir|SubmitLine|StdOut|StdErr|StdIn|User'
+	echo "4711_3|fit|COMPLETED|3:0|$(date -d "@$((s - 5))" +%Y-%m-%dT%H:%M:%S)|$(date -d "@$((s + 1))" +%Y-%m-%dT%H:%M:%S)|$W|sbatch job.sh|%x-%A_%a.out|%N.err|in.txt|me"
+	echo '4711_3.batch|batch|COMPLETED|0:0|Unknown|Unknown||||||'
+	echo '4712|other|PENDING|0:0|Unknown|Unknown|/x||/dev/null|/dev/null|/dev/null|me'
+} >jobs.sacct
+cmd 0 adopt && says "$out" 'Slurm: 1 job; 1 more names no output  (1 document)' && sources fit-4711_3.out && is "$out" 'in.txt / may'
+check 'Slurm: the standard streams of a job, with patterns in their names; a step is no job'
+cmd 0 show --json @ && json '.things[0].executions[] | select(.argv[2] == "sbatch job.sh") | .exit.status == 3'
+check 'Slurm: command line and status'
+
 # ---- the audit daemon ----
 
 fresh audit
@@ -316,6 +331,7 @@ put('h/x.gitlog', '=== Do not change lines below ===\n{"cmd": ' + '[' * 5000 + '
 put('h/.datalad/runinfo/x', 'no JSON\n{"cmd": []}\n')
 put('i/x.darshan.txt', '# darshan log version: 3\n# start_time: 1e308\nPOSIX\t0\t1\tPOSIX_WRITES\t9\t/' + '../' * 2000 + '\n\t\t\t\t\t\n')
 put('j/audit.log', 'type=SYSCALL msg=audit(1.000:1): arch=c000003e syscall=2 success=yes pid=1 a1=1\ntype=PATH msg=audit(1.000:1): item=0 name=zz\ntype=PATH msg=audit(1.000:1): item=99 name="x"\ntype=EXECVE msg=audit(1.000:1): argc=99999999999 a0="x\n msg=audit(')
+put('p/x.sacct', 'JobID|StdOut|ExitCode|Start\n|\n1|%|999999999999999999999999:0|2026-99-99T99:99:99\n2|' + '../' * 3000 + '|:0|x\n3|%j%|\n4' + '|' * 5000 + '\n5')
 put('k/trace.sqlite3', b'SQLite format 3\0' + os.urandom(4096))
 db = sqlite3.connect('l.sqlite3'); db.execute("CREATE VIEW processes AS SELECT 1 AS id"); db.execute('CREATE TABLE opened_files(x)'); db.commit(); db.close()
 os.makedirs('l'); os.rename('l.sqlite3', 'l/trace.sqlite3')

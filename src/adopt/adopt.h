@@ -33,7 +33,8 @@
 	X(compile_commands, "compile_commands.json")                                                                       \
 	X(darshan, "Darshan")                                                                                              \
 	X(audit, "audit log")                                                                                              \
-	X(reprozip, "ReproZip")
+	X(reprozip, "ReproZip")                                                                                            \
+	X(slurm, "Slurm")
 enum adopt_tool {
 #define X(name, title) ADOPT_##name,
 	ADOPT_TOOLS(X)

@@ -36,6 +36,7 @@ static const struct {
     {KNOWN_ENDING, ".gitlog", adopt_read_datalad},
     {KNOWN_ENDING, ".darshan.txt", adopt_read_darshan},
     {KNOWN_BEGINNING, "audit.log", adopt_read_audit},
+    {KNOWN_ENDING, ".sacct", adopt_read_sacct},
     {KNOWN_ENDING, ".audit", adopt_read_audit},
     {KNOWN_ENDING, ".json", adopt_read_openlineage},
     {KNOWN_ENDING, ".jsonl", adopt_read_openlineage},

@@ -146,6 +146,23 @@ static int take_compile_commands(struct ninja *n, int folder, bool alone, uint64
 	return rc;
 }
 
+/* The log has lengths, and the time at which an output was last modified, which may be a while before its command
+ * ended: so when it began is known but roughly. An input was there before the output, and no more is asked of it. 0,
+ * -ENOMEM. */
+static int set_times(struct ninja *n)
+{
+	for (size_t i = n->first; i < n->l->v.n; i++) {
+		struct adopt_job *j = &n->l->v.v[i];
+		for (size_t k = 0; j->end != TIME_NONE && k < j->in.n; k++) {
+			int64_t *at = vec_add(&j->in_at);
+			if (!at)
+				return -ENOMEM;
+			*at = j->end - 1;
+		}
+	}
+	return 0;
+}
+
 /* name: .ninja_log. 0, -ENOMEM. */
 int adopt_read_ninja(struct adopt_jobs *l, int folder, const char *path, const char *name)
 {
@@ -165,6 +182,7 @@ int adopt_read_ninja(struct adopt_jobs *l, int folder, const char *path, const c
 		if (rc == 0 && adopt_file(folder, ".ninja_deps", &deps) == 0)
 			rc = ninja_each_deps(buf_view(&deps), take_deps, &n);
 		rc = rc == -ENOMEM ? rc : take_compile_commands(&n, folder, false, &commands);
+		rc = rc < 0 ? rc : set_times(&n);
 	}
 	map_release(&n.job_of);
 	buf_release(&log);

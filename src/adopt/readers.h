@@ -49,8 +49,9 @@ int adopt_read_datalad_sidecar(struct adopt_jobs *l, int folder, const char *pat
 int adopt_read_mlflow(struct adopt_jobs *l, int folder, const char *path, const char *name);          /* meta.yaml */
 int adopt_read_ninja(struct adopt_jobs *l, int folder, const char *path, const char *name);           /* .ninja_log */
 int adopt_read_compile_commands(struct adopt_jobs *l, int folder, const char *path, const char *name);
-int adopt_read_darshan(struct adopt_jobs *l, int folder, const char *path, const char *name);  /* as text */
-int adopt_read_audit(struct adopt_jobs *l, int folder, const char *path, const char *name);    /* audit.log */
+int adopt_read_darshan(struct adopt_jobs *l, int folder, const char *path, const char *name); /* as text */
+int adopt_read_audit(struct adopt_jobs *l, int folder, const char *path, const char *name);   /* audit.log */
+int adopt_read_sacct(struct adopt_jobs *l, int folder, const char *path, const char *name);
 int adopt_read_reprozip(struct adopt_jobs *l, int folder, const char *path, const char *name); /* trace.sqlite3 */
 int adopt_read_strace(struct adopt_jobs *l, int folder, const char *path, const char *name);   /* a log */
 int adopt_read_openlineage(struct adopt_jobs *l, int folder, const char *path, const char *name);
