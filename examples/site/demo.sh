@@ -12,7 +12,7 @@ stemma=$BUILD/src/cmd/stemma
 T=$(mktemp -d "${TMPDIR:-/tmp}/stemma-demo-site.XXXXXX")
 err=$T/psql.err
 started=
-stop() { for p in $started; do kill "$p" 2>/dev/null || :; done; }
+stop() { for p in $started; do kill "$p" 2>/dev/null || :; done; wait; }
 lacks() { echo "demo-site: $*"; exit 1; }
 # shellcheck source=t/postgres.sh
 . "$here/t/postgres.sh"

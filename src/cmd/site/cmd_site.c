@@ -1,6 +1,6 @@
 /* stemma site: the record in a database, for the questions of many. */
 #include "answer/fmt.h"
-#include "cmd/cmd.h"
+#include "cmd/site/site_tables.h"
 #include "cmd/ui/js_print.h"
 #include "site/database.h"
 #include "site/load.h"
@@ -72,9 +72,14 @@ static int load_into(struct cmd *c, const struct opts_site *o, const char *url)
 /* Gives the exit status. */
 int cmd_site(struct cmd *c, const struct opts_site *o)
 {
-	if (c->n_operands != 2 || strcmp(c->operands[0], "load") != 0)
-		return report_usage(c, "site needs: load postgresql://HOST/DATABASE");
+	const bool load = c->n_operands && !strcmp(c->operands[0], "load");
+	if (c->n_operands != 2 || (!load && !site_is_table(c->operands[0])))
+		return report_usage(c, "site needs: load postgresql://HOST/DATABASE, or a table in the place of load");
 	if (!database_is_url(c->operands[1]))
 		return report_usage(c, "'%s' is not the URL of a database: use postgresql://HOST/DATABASE", c->operands[1]);
-	return load_into(c, o, c->operands[1]);
+	if (!load && (o->replace || o->questions || o->no_index))
+		return report_usage(c, "--replace, --questions and --no-index are for 'load' only");
+	if (load && (o->path || o->unread_since || o->count))
+		return report_usage(c, "--path, --unread-since and --max-count are not for 'load'");
+	return load ? load_into(c, o, c->operands[1]) : site_print_table(c, o, c->operands[0], c->operands[1]);
 }
