@@ -80,6 +80,9 @@ check '... and without them where a file was asked for'
 cmd 0 find --runs 'made o.h5//x' && lines "$out" 3
 check '... or runs'
 
+cmd 1 why cal.h5//renamed && says "$err" "nothing is recorded about 'cal.h5//renamed'; other objects of the file are recorded" && cmd 0 find --all 'path cal.h5/?*' && says "$out" 'dataset cal.h5//pres'
+check 'of a name that no object had, where the others are to be found'
+
 # ---- versions that are not the latest
 cmd 0 run -q --hdf5 -- $PYTHON -c "import h5py; open('s.txt', 'w').write(str(h5py.File('cal.h5')['temp_c'][:].sum()))"
 echo 4 >k.txt

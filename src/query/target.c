@@ -288,6 +288,25 @@ static int report_unobserved(struct store *s, const char *name, struct err *err)
 	return r < 0 ? r : program.n > 0;
 }
 
+/* Of an object that is not recorded, in a file of which others are. As report_unobserved. */
+static int report_other_objects(struct store *s, const char *name, struct err *err)
+{
+	size_t n = target_object(name);
+	char *head = n ? strndup(name, n) : NULL;
+	struct found *file = malloc(sizeof(*file));
+	store_id root;
+	int r = head && file ? find_named_files(s, head, file) : n ? -ENOMEM : 0;
+	if (r > 0)
+		r = store_objects_by_name(s, file->ids[0], str_of("//"), &root, 1);
+	if (r > 0) {
+		err_set(err, 0, "nothing is recorded about '%.300s'; other objects of the file are recorded", name);
+		err_hint(err, "stemma find --all 'path %.200s/?*' lists them", head);
+	}
+	free(file);
+	free(head);
+	return r < 0 ? r : r > 0;
+}
+
 /* Gives -errno, with the reason and what may be meant. */
 static int not_recorded(struct store *s, const char *name, const struct found *f, struct err *err)
 {
@@ -300,7 +319,7 @@ static int not_recorded(struct store *s, const char *name, const struct found *f
 	if (inside && strstr(name, "//.@"))
 		err_set(err, 0, "nothing is recorded about '%.400s'; use stemma run --xattr to record extended attributes",
 		        name);
-	else if (inside && report_unobserved(s, name, err) > 0)
+	else if (inside && (report_unobserved(s, name, err) > 0 || report_other_objects(s, name, err) > 0))
 		;
 	else if (inside)
 		err_set(err, 0,
