@@ -1,6 +1,8 @@
 /* methods_text.c - the methods paragraph as plain text, or as Markdown with tables. */
 #include "answer/entities.h"
+#include "base/hash.h"
 #include "cmd/methods/methods_view.h"
+#include "query/idmap.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -177,6 +179,21 @@ static size_t count_role(const struct methods *m, bool programs)
 	return n;
 }
 
+/* Different programs among the steps that are such: by their file and name. VEC_NONE: no memory. */
+static size_t count_programs(const struct methods *m)
+{
+	struct idmap seen = {0};
+	bool failed = false, is_new;
+	for (size_t i = 0; i < m->steps.n && !failed; i++) {
+		const struct methods_step *step = &m->steps.v[i];
+		uint64_t key = hash_more(hash_str(buf_view(&step->name)), &step->program, sizeof(step->program)) | 1;
+		failed = step->role == METHODS_PROGRAM && !idmap_add(&seen, key, 1, &is_new);
+	}
+	size_t n = failed ? VEC_NONE : seen.n;
+	idmap_release(&seen);
+	return n;
+}
+
 static size_t count_inputs(const struct methods *m, bool scripts)
 {
 	size_t n = 0;
@@ -189,7 +206,9 @@ static size_t count_inputs(const struct methods *m, bool scripts)
 static int write_first(struct methods_view *v)
 {
 	struct version_info version;
-	size_t inputs = count_inputs(v->m, false), programs = count_role(v->m, true);
+	size_t inputs = count_inputs(v->m, false), programs = count_programs(v->m);
+	if (programs == VEC_NONE)
+		return -ENOMEM;
 	int r = put_file(v, &v->m->file, false);
 	r = r < 0 ? r : store_version(v->c->store, v->m->file.version, &version);
 	if (r <= 0)
