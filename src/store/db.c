@@ -369,6 +369,8 @@ static int connect_db(struct store *s, const char *path, bool write, bool immuta
 	return rc;
 }
 
+#define MAPPED "268435456" /* bytes of the index that may be mapped */
+
 /* How SQLite is to use the database that is open. 0, -errno with a sentence. */
 static int configure_db(struct store *s, bool write, bool fresh, struct err *err)
 {
@@ -386,9 +388,15 @@ static int configure_db(struct store *s, bool write, bool fresh, struct err *err
 		return exec_sql(s, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;",
 		                err);
 	if (!write || s->memory)
-		return exec_sql(s, "PRAGMA mmap_size = 268435456;", err);
+		return exec_sql(s, "PRAGMA mmap_size = " MAPPED, err);
 	rc = use_wal(s, err);
-	return rc < 0 ? rc : exec_sql(s, "PRAGMA synchronous = NORMAL; PRAGMA mmap_size = 268435456;", err);
+	return rc < 0 ? rc : exec_sql(s, "PRAGMA synchronous = NORMAL; PRAGMA mmap_size = " MAPPED, err);
+}
+
+void store_unmap(struct store *s)
+{
+	if (!s->memory)
+		sqlite3_exec(s->db, "PRAGMA mmap_size = 0; PRAGMA mmap_size = " MAPPED, NULL, NULL, NULL);
 }
 
 int store_keep_small(struct store *s, unsigned kib, struct err *err)

@@ -155,6 +155,8 @@ int store_max(struct store *s, enum store_sql which, uint64_t *ret, struct err *
 /* Opens path with the schema; fresh: for filling in one go, without a journal. */
 int store_db_open(struct store *s, const char *path, bool write, bool fresh, struct err *err);
 void store_db_close(struct store *s);
+/* Gives the pages back that are mapped, between two transactions: they are mapped again when they are asked for. */
+void store_unmap(struct store *s);
 /* Waits for the lock of the index. A descriptor, whose close releases it; -errno with a sentence. */
 int store_lock(struct store *s, struct err *err);
 /* Many may open the index at a time, while nobody puts another in its place; replace: this one does, while nobody opens

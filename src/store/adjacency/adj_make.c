@@ -83,6 +83,8 @@ int adj_keep_written(struct store *s, struct err *err)
 
 /* ---- making ---- */
 
+#define ADJ_MAPPED 4 /* segments, of which each reads some 10 MB of the index, until its pages are given back */
+
 /* Appends the row's edges to out. 0 or -errno. */
 static int adj_put_row(struct store *s, enum block_table table, uint64_t id, struct buf *out)
 {
@@ -156,8 +158,7 @@ static void adj_unlink(const struct store *s, const struct adj_name *n)
 		unlink(path);
 }
 
-/* Makes the segment of a range anew where enough of it is in none. 0 also where nothing is to be done; -EBUSY, -errno.
- * */
+/* Makes the segment of a range anew where enough of it is in none. 1; 0: nothing is to be done; -EBUSY, -errno. */
 static int adj_bring_range(struct store *s, enum block_table table, uint64_t range)
 {
 	struct adj_name old, n = {.table = table, .range = range};
@@ -182,17 +183,21 @@ static int adj_bring_range(struct store *s, enum block_table table, uint64_t ran
 		adj_unlink(s, &old);
 	else if (rc < 0 && n.mark)
 		adj_unlink(s, &n);
-	return rc < 0 ? rc : 0;
+	return rc;
 }
 
 void adj_bring(struct store *s)
 {
 	struct adj *a = s->adj;
+	unsigned made = 0;
 	int rc = 0;
 	if (!a)
 		return;
-	for (size_t i = 0; rc == 0 && !a->off && i < a->written.n; i++)
+	for (size_t i = 0; rc >= 0 && !a->off && i < a->written.n; i++) {
 		rc = adj_bring_range(s, adj_table_at(a->written.v[i].place), adj_range_at(a->written.v[i].place));
+		if (rc == 1 && ++made % ADJ_MAPPED == 0)
+			store_unmap(s);
+	}
 	vec_release(&a->written);
 	map_release(&a->written_at);
 	a->last = 0;

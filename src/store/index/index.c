@@ -375,6 +375,8 @@ static int index_now(struct store *s, const struct store_index_options *o, struc
 	do {
 		parts->more = false;
 		rc = index_part(s, o, tombstones, NULL, parts, err, ret);
+		if (rc == 0 && parts->more)
+			store_unmap(s);
 	} while (rc == 0 && parts->more);
 	return rc;
 }
