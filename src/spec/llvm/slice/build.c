@@ -189,10 +189,18 @@ static void build_memory(struct slice *s, LLVMValueRef i, uint32_t node)
 	}
 }
 
+static bool is_stream_type(LLVMTypeRef t)
+{
+	const char *name = LLVMGetTypeKind(t) == LLVMStructTypeKind ? LLVMGetStructName(t) : NULL;
+	return name && strncmp(name, "struct._IO_FILE", 15) == 0;
+}
+
 /* A number that was computed may be any descriptor; of pointers they may be those that went into it. */
 static void build_value_instruction(struct slice *s, LLVMValueRef i, uint32_t node)
 {
 	bool number = LLVMGetTypeKind(LLVMTypeOf(i)) == LLVMIntegerTypeKind;
+	if (LLVMIsAGetElementPtrInst(i) && LLVMGetNumOperands(i) > 2)
+		s->inside_streams |= is_stream_type(LLVMGetGEPSourceElementType(i));
 	bool passes = LLVMIsAPHINode(i) || LLVMIsASelectInst(i) || LLVMIsACastInst(i) || LLVMIsAExtractValueInst(i) ||
 	              LLVMIsAFreezeInst(i);
 	if (number && LLVMGetIntTypeWidth(LLVMTypeOf(i)) == 1)

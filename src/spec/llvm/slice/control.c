@@ -359,7 +359,7 @@ static void check_pointer(struct control *c, LLVMValueRef i)
 	if (!p || is_null(p, 0))
 		return;
 	uint32_t node = build_value(s, p);
-	if (!node || !s->nodes.v[node].points)
+	if (!node || !graph_set(s, node))
 		graph_reason(s, "a pointer of which it is not known where it comes from", "", i, c->function);
 }
 
@@ -369,7 +369,7 @@ static void control_instruction(struct control *c, const struct segment *g, LLVM
 	uint32_t node = map_get(&s->node_of, (uintptr_t)i), call = map_get(&s->call_of, (uintptr_t)i);
 	if (node != VEC_NONE) {
 		graph_flow(s, g->local, node);
-		s->nodes.v[node].computed = true;
+		s->nodes.v[graph_same(s, node)].computed = true;
 	}
 	check_pointer(c, i);
 	if (LLVMIsAPHINode(i))
@@ -379,7 +379,7 @@ static void control_instruction(struct control *c, const struct segment *g, LLVM
 	if (LLVMIsAStoreInst(i)) {
 		uint32_t to = build_value(s, LLVMGetOperand(i, 1));
 		graph_store(s, g->effects, to, false);
-		if (to && graph_points_to_stream(s, to))
+		if (to && s->inside_streams && graph_points_to_stream(s, to))
 			store_into_stream(s, i, build_value(s, LLVMGetOperand(i, 0)), to, g->effects);
 	} else if (LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i))
 		graph_store(s, g->effects, build_value(s, LLVMGetOperand(i, 0)), false);

@@ -11,7 +11,11 @@
 uint32_t graph_node(struct slice *s, enum node_holds holds)
 {
 	struct node *n = llvm_need(vec_add(&s->nodes));
-	*n = (struct node){.flows = VEC_NONE, .accesses = VEC_NONE, .takers = VEC_NONE, .holds = (uint8_t)holds};
+	*n = (struct node){.same = (uint32_t)s->nodes.n - 1,
+	                   .flows = VEC_NONE,
+	                   .accesses = VEC_NONE,
+	                   .takers = VEC_NONE,
+	                   .holds = (uint8_t)holds};
 	return (uint32_t)s->nodes.n - 1;
 }
 
@@ -75,7 +79,7 @@ static size_t set_words(const struct slice *s)
 	return s->words;
 }
 
-static void queue_node(struct slice *s, uint32_t node)
+void graph_queue(struct slice *s, uint32_t node)
 {
 	if (!s->nodes.v[node].queued) {
 		s->nodes.v[node].queued = true;
@@ -83,9 +87,9 @@ static void queue_node(struct slice *s, uint32_t node)
 	}
 }
 
-bool graph_points_to(const struct slice *s, uint32_t node, uint32_t object)
+const uint64_t *graph_set(const struct slice *s, uint32_t node)
 {
-	return set_has(s->nodes.v[node].points, object);
+	return s->nodes.v[graph_same(s, node)].points;
 }
 
 /* Before it is solved, what points to what is kept as pairs in `pending`. */
@@ -102,18 +106,20 @@ void graph_points(struct slice *s, uint32_t node, uint32_t object)
 		*(struct pair *)llvm_need(vec_add(&pending)) = (struct pair){node, object};
 		return;
 	}
+	node = graph_same(s, node);
 	struct node *n = &s->nodes.v[node];
 	if (!set_has(s->holds[n->holds], object) || set_has(n->points, object))
 		return;
 	if (!n->points)
 		n->points = llvm_need(calloc(set_words(s), sizeof(uint64_t)));
 	n->points[object / 64] |= 1ull << (object % 64);
-	queue_node(s, node);
+	graph_queue(s, node);
 }
 
 /* What is in the set, `to` points to, too. */
 static void merge_set(struct slice *s, const uint64_t *set, uint32_t to)
 {
+	to = graph_same(s, to);
 	struct node *b = &s->nodes.v[to];
 	const uint64_t *mask = s->holds[b->holds];
 	bool changed = false;
@@ -129,7 +135,7 @@ static void merge_set(struct slice *s, const uint64_t *set, uint32_t to)
 		changed = true;
 	}
 	if (changed)
-		queue_node(s, to);
+		graph_queue(s, to);
 }
 
 /* ---- flows ---- */
@@ -139,6 +145,7 @@ static void append_flow(struct slice *s, uint32_t from, uint32_t to, bool points
 	if (!from || !to || from == to)
 		return;
 	struct flow *f = llvm_need(vec_add(&s->flows));
+	from = graph_same(s, from);
 	*f = (struct flow){to, s->nodes.v[from].flows, points};
 	s->nodes.v[from].flows = (uint32_t)s->flows.n - 1;
 }
@@ -150,7 +157,11 @@ void graph_flow(struct slice *s, uint32_t from, uint32_t to)
 
 void graph_copy(struct slice *s, uint32_t from, uint32_t to)
 {
+	from = graph_same(s, from);
+	to = graph_same(s, to);
 	if (s->solving) {
+		if (from == to)
+			return;
 		uint64_t key = (uint64_t)from << 32 | to;
 		if (!from || !to || map_get(&s->copied, key) != VEC_NONE)
 			return;
@@ -167,6 +178,7 @@ static void append_access(struct slice *s, uint32_t pointer, uint32_t value, boo
 	if (!pointer || (!value && !store))
 		return;
 	struct access *a = llvm_need(vec_add(&s->accesses));
+	pointer = graph_same(s, pointer);
 	*a = (struct access){pointer, value, s->nodes.v[pointer].accesses, store, points};
 	s->nodes.v[pointer].accesses = (uint32_t)s->accesses.n - 1;
 }
@@ -199,8 +211,9 @@ struct stream_use *graph_stream_use(struct slice *s, uint32_t handle, uint32_t n
 
 bool graph_points_to_stream(const struct slice *s, uint32_t node)
 {
-	for (uint32_t o = 0; s->nodes.v[node].points && o < s->objects.n; o++)
-		if (s->objects.v[o].kind == OBJECT_STREAM && set_has(s->nodes.v[node].points, o))
+	const uint64_t *set = graph_set(s, node);
+	for (uint32_t o = 0; set && o < s->objects.n; o++)
+		if (s->objects.v[o].kind == OBJECT_STREAM && set_has(set, o))
 			return true;
 	return false;
 }
@@ -330,29 +343,43 @@ static void make_masks(struct slice *s)
 	}
 }
 
+/* What is new of what the node points to goes on. fresh: room for a set. */
+static void solve_node(struct slice *s, uint32_t id, uint64_t *fresh)
+{
+	struct node *n = &s->nodes.v[id];
+	n->queued = false;
+	if (n->same != id || !n->points)
+		return;
+	if (!n->done)
+		n->done = llvm_need(calloc(s->words, sizeof(uint64_t)));
+	for (size_t i = 0; i < s->words; i++) {
+		fresh[i] = n->points[i] & ~n->done[i];
+		n->done[i] = n->points[i];
+	}
+	if (n->accesses != VEC_NONE || n->takers != VEC_NONE)
+		on_objects(s, id, fresh);
+	for (uint32_t i = s->nodes.v[id].flows; i != VEC_NONE; i = s->flows.v[i].next)
+		if (s->flows.v[i].points)
+			merge_set(s, fresh, s->flows.v[i].to);
+}
+
 void graph_solve(struct slice *s)
 {
+	enum { GIVEN_BACK = 1u << 20, FLOWS_MORE = 20000 };
 	make_masks(s);
 	s->solving = true;
 	for (size_t i = 0; i < pending.n; i++)
 		graph_points(s, pending.v[i].node, pending.v[i].object);
 	uint64_t *fresh = llvm_need(calloc(s->words, sizeof(*fresh)));
+	size_t next = 0;
 	for (size_t at = 0; at < s->queue.n; at++) {
-		uint32_t id = s->queue.v[at];
-		struct node *n = &s->nodes.v[id];
-		n->queued = false;
-		if (!n->done)
-			n->done = llvm_need(calloc(s->words, sizeof(uint64_t)));
-		for (size_t i = 0; i < s->words; i++) {
-			fresh[i] = n->points[i] & ~n->done[i];
-			n->done[i] = n->points[i];
+		/* Circles close as flows are found: they are looked for each time there are half as many more. */
+		if (s->flows.n >= next) {
+			graph_join_cycles(s);
+			next = s->flows.n + s->flows.n / 2 + FLOWS_MORE;
 		}
-		if (n->accesses != VEC_NONE || n->takers != VEC_NONE)
-			on_objects(s, id, fresh);
-		for (uint32_t i = s->nodes.v[id].flows; i != VEC_NONE; i = s->flows.v[i].next)
-			if (s->flows.v[i].points)
-				merge_set(s, fresh, s->flows.v[i].to);
-		if (at > 1u << 20) { /* what is done is given back */
+		solve_node(s, s->queue.v[at], fresh);
+		if (at > GIVEN_BACK) { /* what is done is given back */
 			s->queue.n -= at + 1;
 			memmove(s->queue.v, s->queue.v + at + 1, s->queue.n * sizeof(*s->queue.v));
 			at = SIZE_MAX;

@@ -17,6 +17,7 @@ struct node {
 	uint64_t *done;   /* those that the solver has looked at */
 	uint32_t flows;   /* the first in s->flows; VEC_NONE none */
 	uint32_t accesses, takers;
+	uint32_t same; /* the node that it has become one with, itself else */
 	uint8_t holds;
 	bool queued;
 	bool computed; /* it is the value of an instruction that can be reached */
@@ -145,6 +146,7 @@ struct slice {
 	uint64_t *holds[4];
 	size_t words; /* of a set of objects */
 	bool solving;
+	bool inside_streams; /* code looks into a FILE, as macros do */
 	uint32_t descriptor[3], any_descriptor; /* nodes of the constants 0, 1, 2 and of all others */
 	uint32_t standard[3];                   /* objects: streams */
 	uint32_t any_file;                      /* object: a descriptor of which nothing is known: what is read from all */
@@ -181,8 +183,16 @@ uint32_t graph_deep(struct slice *s, uint32_t node);
 uint32_t graph_input(struct slice *s, const char *kind, const char *name, LLVMValueRef at, uint32_t function);
 void graph_reason(struct slice *s, const char *what, const char *name, LLVMValueRef at, uint32_t function);
 struct place graph_place(LLVMValueRef inst);
-bool graph_points_to(const struct slice *s, uint32_t node, uint32_t object);
 void graph_solve(struct slice *s);
+
+/* ---- one node for many (cycles.c), used by graph_solve ---- */
+
+/* The node that it is a part of. What is asked of a node is asked of that. */
+uint32_t graph_same(const struct slice *s, uint32_t node);
+/* What the node points to; NULL nothing. */
+const uint64_t *graph_set(const struct slice *s, uint32_t node);
+void graph_queue(struct slice *s, uint32_t node);
+void graph_join_cycles(struct slice *s);
 
 /* ---- from the bitcode (build.c, call.c) ---- */
 

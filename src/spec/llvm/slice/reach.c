@@ -50,7 +50,7 @@ static void flow_through_memory(struct slice *s)
 	struct memory m = {.s = s};
 	for (size_t i = 0; i < s->accesses.n; i++) {
 		const struct access a = s->accesses.v[i];
-		const uint64_t *set = s->nodes.v[a.pointer].points;
+		const uint64_t *set = graph_set(s, a.pointer);
 		if (set) {
 			const struct shared *x = shared_of(&m, set);
 			if (a.store) {
@@ -101,7 +101,7 @@ static void flow_through_streams(struct slice *s)
 		bool any = false;
 		for (uint32_t o = 0; o < s->objects.n; o++) {
 			const struct object *x = &s->objects.v[o];
-			if (!x->in || (u.maybe && x->kind != OBJECT_STREAM) || !in_set(s->nodes.v[u.handle].points, o))
+			if (!x->in || (u.maybe && x->kind != OBJECT_STREAM) || !in_set(graph_set(s, u.handle), o))
 				continue;
 			use_stream(s, &u, &s->objects.v[o]);
 			any = true;
@@ -228,12 +228,13 @@ static bool mark(const struct slice *s, uint32_t from, unsigned char *seen, uint
 {
 	uint32_t n = 0;
 	bool used = false;
+	from = graph_same(s, from);
 	seen[from] = 1;
 	queue[n++] = from;
 	while (n) {
 		uint32_t at = queue[--n];
 		for (uint32_t i = s->nodes.v[at].flows; i != VEC_NONE; i = s->flows.v[i].next) {
-			uint32_t to = s->flows.v[i].to;
+			uint32_t to = graph_same(s, s->flows.v[i].to);
 			if (!seen[to]) {
 				seen[to] = 1;
 				queue[n++] = to;
@@ -256,7 +257,7 @@ static unsigned char *find_reached(struct slice *s, const uint32_t *input, const
 		memset(seen, 0, s->nodes.n);
 		s->inputs.v[input[i]].used |= mark(s, s->inputs.v[i].node, seen, queue);
 		for (size_t o = 0; o < n; o++)
-			if (seen[s->outputs.v[o].node] && is_output(s, &s->outputs.v[o])) {
+			if (seen[graph_same(s, s->outputs.v[o].node)] && is_output(s, &s->outputs.v[o])) {
 				may[input[i] * n + output[o]] = 1;
 				s->inputs.v[input[i]].used = true;
 			}
@@ -358,7 +359,7 @@ void reach_write(struct slice *s, struct buf *ret)
 	uint32_t *output = llvm_need(calloc(s->outputs.n + 1, sizeof(*output)));
 	for (size_t i = 0; i < s->outputs.n; i++) {
 		const struct output *o = &s->outputs.v[i];
-		bool stream = !o->handle || !s->nodes.v[o->handle].points || graph_points_to_stream(s, o->handle);
+		bool stream = !o->handle || !graph_set(s, o->handle) || graph_points_to_stream(s, o->handle);
 		if (o->buffered && stream)
 			graph_flow(s, s->abnormal, o->node);
 	}
