@@ -329,21 +329,45 @@ static void store_into_stream(struct slice *s, LLVMValueRef i, uint32_t value, u
 	*(struct output *)llvm_need(vec_add(&s->outputs)) = o;
 }
 
+static bool is_null(LLVMValueRef v, int depth);
+
+/* A parameter for which each call gives NULL. */
+static bool is_null_parameter(LLVMValueRef v, int depth)
+{
+	LLVMValueRef f = LLVMGetParamParent(v);
+	unsigned k = 0;
+	while (LLVMGetParam(f, k) != v)
+		k++;
+	for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u)) {
+		LLVMValueRef by = LLVMGetUser(u);
+		bool calls = (LLVMIsACallInst(by) || LLVMIsAInvokeInst(by)) && LLVMGetCalledValue(by) == f;
+		if (!calls || k >= LLVMGetNumArgOperands(by) || !is_null(LLVMGetOperand(by, k), depth + 1))
+			return false;
+	}
+	return true;
+}
+
+static bool is_null_everywhere(LLVMValueRef phi, int depth)
+{
+	for (unsigned i = 0; i < LLVMCountIncoming(phi); i++)
+		if (!is_null(LLVMGetIncomingValue(phi, i), depth + 1))
+			return false;
+	return true;
+}
+
 /* Is it NULL whatever happens, or read by way of NULL? Then nothing is done with it that the standard defines. */
 static bool is_null(LLVMValueRef v, int depth)
 {
+	enum { DEPTH_MOST = 8 };
 	if (LLVMIsAConstantPointerNull(v) || LLVMIsUndef(v))
 		return true;
-	if (depth > 16)
+	if (depth > DEPTH_MOST)
 		return false;
 	if (LLVMIsAGetElementPtrInst(v) || LLVMIsABitCastInst(v) || LLVMIsALoadInst(v) || LLVMIsAConstantExpr(v))
 		return LLVMGetNumOperands(v) > 0 && is_null(LLVMGetOperand(v, 0), depth + 1);
-	if (!LLVMIsAPHINode(v))
-		return false;
-	for (unsigned i = 0; i < LLVMCountIncoming(v); i++)
-		if (!is_null(LLVMGetIncomingValue(v, i), depth + 1))
-			return false;
-	return true;
+	if (LLVMIsAArgument(v))
+		return is_null_parameter(v, depth);
+	return LLVMIsAPHINode(v) && is_null_everywhere(v, depth);
 }
 
 /* A pointer that leads nowhere came from where nobody looked: read from a file, made of a number, or it is always NULL,

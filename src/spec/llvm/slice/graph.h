@@ -146,7 +146,7 @@ struct slice {
 	uint64_t *holds[4];
 	size_t words; /* of a set of objects */
 	bool solving;
-	bool inside_streams; /* code looks into a FILE, as macros do */
+	bool inside_streams;                    /* code looks into a FILE, as macros do */
 	uint32_t descriptor[3], any_descriptor; /* nodes of the constants 0, 1, 2 and of all others */
 	uint32_t standard[3];                   /* objects: streams */
 	uint32_t any_file;                      /* object: a descriptor of which nothing is known: what is read from all */
