@@ -6,6 +6,9 @@
  * looked at again only when it is reached with a better time. Every node and edge is in the result once. Budget: about
  * 1 µs a node beside the store's own calls; with `all` and no depth limit no call but those for edges is made.
  *
+ * What is known to have come from some of what its maker used alone is derived from that (doc/graph.md, "What was
+ * copied", "Copied scripts", "Copied files"); `all` follows the rest.
+ *
  * Which edges are left out, unless asked for, and counted: system files (system.h) and program text that nobody
  * was seen making; paths that were looked for and absent; what a cache's writer read besides the source; edges that may
  * only be, through fork or shared memory; coordination. */

@@ -1,6 +1,8 @@
 /* lineage_int.h - what the parts of a walk share: what it knows of its nodes and edges, and the calls between lineage.c
  * (its levels), lineage_versions.c and lineage_execs.c (from a node on), lineage_reach.c (what it has come to),
- * lineage_class.c (what is folded) and lineage_result.c (what it gives). */
+ * lineage_class.c (what is folded) and lineage_result.c (what it gives). What is known to have come from some of what
+ * its maker used: lineage_copies.c (objects), lineage_scripts.c (copied scripts), lineage_copiers.c (cp, git checkout).
+ */
 #ifndef STEMMA_QUERY_LINEAGE_INT_H
 #define STEMMA_QUERY_LINEAGE_INT_H
 
