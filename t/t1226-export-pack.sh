@@ -12,18 +12,19 @@ root()
 		[ ! -L /$d ] || { mkdir -p "$T/root/usr/$d" && ln -s usr/$d "$T/root/$d"; } || return 1
 	done
 	mknod "$T/root/dev/null" c 1 3 2>>"$err" && : >"$T/root/dev/null" || return 1
-	{
-		sed -n 's/^dpkg	\([^	]*\)	.*	\(.*\)$/\1:\2/p' "$1/packages.tsv" | sed 's/:all$//'
-		printf '%s\n' coreutils dash libc6 libacl1 libattr1 libselinux1 libpcre2-8-0 libgmp10 libssl3 libcrypt1
-	} | while read -r p; do
+	sed -n 's/^dpkg	\([^	]*\)	.*	\(.*\)$/\1:\2/p' "$1/packages.tsv" | sed 's/:all$//' | while read -r p; do
 		dpkg-query -L "$p" 2>/dev/null
 	done | grep -v -e /share/doc/ -e /share/man/ -e /share/locale/ | sort -u | while read -r f; do
 		[ -f "$f" ] || [ -L "$f" ] && printf '%s\n' "${f#/}"
 	done >"$T/list"
 	tar -C / -cf - --no-recursion -T "$T/list" 2>>"$err" | tar -C "$T/root" --keep-directory-symlink -xf - 2>>"$err"
-	[ -x "$T/root/usr/bin/sort" ] || [ -x "$T/root/bin/sort" ] || return 1
-	ln -s dash "$T/root/usr/bin/sh" 2>/dev/null
-	chroot "$T/root" /bin/sh -c 'sort --version' >/dev/null 2>>"$err"
+	for p in sha256sum cut dirname mkdir cp chmod touch env ln sh; do # what run.sh starts, and libraries of these
+		p=$(readlink -f "$(command -v $p)") && { echo "$p" && ldd "$p" | grep -o '/[^ ]*'; }
+	done | sort -u | while read -r f; do
+		[ -e "$T/root$f" ] || { mkdir -p "$T/root$(dirname "$f")" && cp -L "$f" "$T/root$f"; }
+	done
+	[ -e "$T/root/bin/sh" ] || ln -s "$(readlink -f /bin/sh)" "$T/root/bin/sh"
+	chroot "$T/root" /bin/sh -c 'sha256sum </dev/null' >/dev/null 2>>"$err"
 }
 
 # again PACK: run.sh in such a root; its output is in out, its status is the function's
