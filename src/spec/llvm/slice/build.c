@@ -377,7 +377,9 @@ static void append_element(struct argv *a, LLVMValueRef load, long long n)
 static void follow_element(struct argv *a, LLVMValueRef address)
 {
 	LLVMValueRef index = LLVMGetNumOperands(address) == 2 ? LLVMGetOperand(address, 1) : NULL;
-	long long n = index && LLVMIsAConstantInt(index) ? LLVMConstIntGetSExtValue(index) : -1;
+	/* Counted in pointers, not in bytes. */
+	bool counts = LLVMGetTypeKind(LLVMGetGEPSourceElementType(address)) == LLVMPointerTypeKind;
+	long long n = counts && index && LLVMIsAConstantInt(index) ? LLVMConstIntGetSExtValue(index) : -1;
 	for (LLVMUseRef u = LLVMGetFirstUse(address); u; u = LLVMGetNextUse(u)) {
 		LLVMValueRef by = LLVMGetUser(u);
 		if (!LLVMIsALoadInst(by))
