@@ -51,13 +51,14 @@ for mode in $modes; do
 	OPTIONS="$ways --limit processes=20 --grace 0.3s --orphans=kill"
 	held "... with a grace" "2 <= most <= 19" bomb 100
 
-	# 200 children one after the other, a handler for the end of each, and a program's output in between.
+	# 200 children one after the other, a handler for the end of each, and a program's output in between. Not by $(...): bash 5.2
+	# reads a handler and a command's text with one parser, and says "unexpected EOF" where the one comes during the other.
 	cat >many.sh <<'END'
 trap : CHLD
 i=0
 while [ $i -lt "$1" ]; do
 	i=$((i + 1))
-	x=$(echo $i)
+	x=`echo $i`
 	(exit 0) &
 done
 wait
