@@ -16,6 +16,7 @@
 #include "site/broker.h"
 #include "site/database.h"
 #include "site/http.h"
+#include "site/index_source.h"
 #include "spec/make.h"
 
 #include <errno.h>
@@ -297,11 +298,27 @@ static void check_identity(struct report *r, const char *home)
 	      id.gen ? "" : ": no generation numbers, inode numbers alone");
 }
 
+/* Whether questions reach the record in the database; if not, the whole report is bad. */
+static void check_database_store(struct report *r, const char *url)
+{
+	struct err err = {0};
+	struct store *s = NULL;
+	const int rc = index_source_open(url, &err, &s);
+	store_close(s);
+	check(r, "store", rc < 0 ? MISSING : GOOD, "%s%s%s", rc == -EINVAL ? "a database" : url,
+	      rc < 0 ? ": " : " (a database: questions only)", rc < 0 ? err.text : "");
+	r->bad = r->bad || rc < 0;
+}
+
 /* Where the store lies and whether it can be written to; a fault makes the whole report bad. */
 static void check_store(struct report *r, struct cmd *c)
 {
 	struct err err = {0};
 	char *home = NULL, *index = NULL;
+	if (cmd_database(c)) {
+		check_database_store(r, cmd_database(c));
+		return;
+	}
 	if (store_places(cmd_home(c), &err, &home, &index) < 0) {
 		check(r, "store", MISSING, "%s", err.text);
 		r->bad = true;
