@@ -255,8 +255,10 @@ static bool take_head(struct str line, struct str *ret_type, int64_t *ret_time, 
 	uint64_t seconds = number_of(str_n(rest.p, (size_t)(dot - rest.p)), 10);
 	uint64_t millis = number_of(str_n(dot + 1, 3), 10);
 	*ret_serial = number_of(str_n(colon + 1, (size_t)(close - colon) - 1), 10);
+	if (!seconds || seconds >= 9000000000ull || millis >= 1000)
+		return false;
 	*ret_time = (int64_t)(seconds * 1000 + millis) * 1000000;
-	return seconds && seconds < 9000000000ull && millis < 1000;
+	return true;
 }
 
 static void take_line(struct audit *w, struct str line)
