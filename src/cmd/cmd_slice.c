@@ -98,7 +98,8 @@ static void append_output(const json_t *out, struct buf *b)
 	if (*text_of(out, "function")) {
 		buf_str(b, str_of(" in "));
 		fmt_name(b, str_of(text_of(out, "function")));
-	}
+	} else if (!json_object_get(out, "line"))
+		buf_str(b, str_of(", called through a pointer"));
 }
 
 /* STATUS_NOTHING where no output is asked for. */
