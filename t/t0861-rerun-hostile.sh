@@ -53,7 +53,7 @@ untouched() { [ "$(cat "$HOME/.ssh/id_rsa")" = SECRET-KEY ] && [ "$(cat "$HOME/p
 
 # ---- it is not run unasked ----
 received 1 "echo x >$T/ran; echo x >out.txt"
-document && cmd 0 import "$T/doc.json" && cmd 2 rerun "$(ulid 1)" && says "$err" 'this run was not recorded by you' "echo x >$T/ran" "LD_PRELOAD=$T/evil.so  (left out)" 'BASH_ENV' "$T/work" 'hint: use --trust' && untouched
+document && cmd 0 import "$T/doc.json" && cmd 2 rerun "$(ulid 1)" && says "$err" 'this run was not recorded by you' "echo x >$T/ran" "LD_PRELOAD=$T/evil.so  (left out)" 'BASH_ENV' "$T/work" 'hint: with --trust it is confined' && untouched
 check 'a document that was imported is shown and not run'
 cmd 0 rerun "$(ulid 1)" --check && untouched && cmd 2 rerun "$(ulid 1)" --force && untouched && cmd 2 rerun "$(ulid 1)" --unconfined && untouched
 check 'nor with --check, --force or --unconfined'

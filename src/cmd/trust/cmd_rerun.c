@@ -281,8 +281,8 @@ static int check_own(struct rerun_job *a)
 	rerun_job_received(a);
 	if (a->o->trust)
 		return 0;
-	report("stemma does not run a received command unless it is told to: its author is somebody else");
-	report_hint("use --trust to run it, confined, and --from DIR for the folder with its files");
+	report("stemma runs a received command only with --trust, because its author is somebody else");
+	report_hint("with --trust it is confined; --from DIR names the folder with its files");
 	return STATUS_USAGE;
 }
 
