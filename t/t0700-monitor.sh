@@ -388,7 +388,7 @@ ln -s /dev/full full.jsonl
 result $? "... and where that comes later it is said at the end" err
 "$STEMMA" run --series s.tsv --interval 1000d -- true 2>err && "$STEMMA" run --series s.tsv --interval 5x -- true 2>err
 [ $? = 2 ] && grep -q "'5x' is not a time" err && "$STEMMA" run --series s.tsv --interval 10us -- true 2>err
-[ $? = 2 ] && grep -q 'not less than 1ms' err
+[ $? = 2 ] && grep -q 'the shortest is 1ms' err
 result $? "intervals" err
 
 # ---- where the summary goes
