@@ -142,6 +142,9 @@ static void count_alive(void)
 static void on_bomb_term(int sig)
 {
 	(void)sig;
+	/* Nobody is born any more: who is killed before it gets here is counted as alive, so that the next would be too
+	 * many. */
+	add(&truth->done, 1u << 30);
 	add(&truth->alive, UINT64_MAX);
 	_exit(0);
 }
