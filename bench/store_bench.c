@@ -4,7 +4,7 @@
  * Markdown table with the middle and the quartiles. All times are CPU time of the process, its threads and the kernel
  * on its behalf: they hold on a busy machine, too. Questions are asked in one process with the store's pages in memory,
  * as after a first question. */
-#include "query/lineage.h"
+#include "query/lineage/lineage.h"
 #include "store/store.h"
 
 #include <errno.h>

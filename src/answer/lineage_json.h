@@ -6,7 +6,7 @@
 #define STEMMA_ANSWER_LINEAGE_JSON_H
 
 #include "answer/entities.h"
-#include "query/lineage.h"
+#include "query/lineage/lineage.h"
 
 /* Takes the next piece of the text; whole characters. 0, or -errno: no more pieces come. */
 typedef int lineage_json_sink(void *arg, struct str piece);

@@ -13,7 +13,7 @@
 
 #include "base/vec.h"
 #include "query/idmap.h"
-#include "query/lineage.h"
+#include "query/lineage/lineage.h"
 
 /* An execution that was met on the way up from a writer or user. */
 struct maker_ancestor {

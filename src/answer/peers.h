@@ -3,7 +3,7 @@
 #define STEMMA_ANSWER_PEERS_H
 
 #include "answer/entities.h"
-#include "query/lineage.h"
+#include "query/lineage/lineage.h"
 
 /* Of a version of a socket's address, whoever bound or accepted is the server, and whoever only connected a client.
  * Where no server was seen, what came through it came from outside the record, whatever other clients sent there; so

@@ -2,7 +2,7 @@
 #ifndef STEMMA_ANSWER_SHAPE_H
 #define STEMMA_ANSWER_SHAPE_H
 
-#include "query/lineage.h"
+#include "query/lineage/lineage.h"
 
 struct zarr;
 struct zarr_count;

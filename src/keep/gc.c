@@ -4,7 +4,7 @@
 #include "keep/builds.h"
 #include "keep/logs.h"
 #include "query/idset.h"
-#include "query/lineage.h"
+#include "query/lineage/lineage.h"
 
 #include <errno.h>
 #include <fcntl.h>

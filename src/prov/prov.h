@@ -16,7 +16,7 @@
 #define STEMMA_PROV_PROV_H
 
 #include "base/err.h"
-#include "query/lineage.h"
+#include "query/lineage/lineage.h"
 #include "store/store.h"
 
 enum prov_kind {

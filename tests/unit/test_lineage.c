@@ -1,6 +1,6 @@
 /* The walk over a graph that is made here: this file is the store. */
 #include "base/os/system.h"
-#include "query/lineage.h"
+#include "query/lineage/lineage.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -3,7 +3,7 @@
 
 #include "graph/graph.h"
 #include "query/deleted.h"
-#include "query/lineage.h"
+#include "query/lineage/lineage.h"
 #include "query/objects.h"
 #include "query/target.h"
 

@@ -1,5 +1,5 @@
 /* Stamps in bytes: what is one, what is none, and where there are several. */
-#include "answer/stamp.h"
+#include "answer/copies/stamp.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -9,7 +9,7 @@
 
 #include "base/vec.h"
 #include "query/idmap.h"
-#include "query/lineage.h"
+#include "query/lineage/lineage.h"
 
 struct stage_cell {
 	store_id exec; /* whose part it is */

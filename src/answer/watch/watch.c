@@ -8,7 +8,7 @@
 #include "query/find/select.h"
 #include "query/idmap.h"
 #include "query/idset.h"
-#include "query/lineage.h"
+#include "query/lineage/lineage.h"
 
 #include <errno.h>
 #include <stdlib.h>

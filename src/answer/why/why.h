@@ -8,7 +8,7 @@
 
 #include "answer/entities.h"
 #include "answer/source.h"
-#include "query/lineage.h"
+#include "query/lineage/lineage.h"
 #include "query/target.h"
 
 /* What an input is to those who made the version (doc/why.md), in the order in which they are named. */

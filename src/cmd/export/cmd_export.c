@@ -5,7 +5,7 @@
 #include "export/export.h"
 #include "query/find/when.h"
 #include "query/target.h"
-#include "trust/rerun.h"
+#include "trust/rerun/rerun.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* stemma why: one line for a file: what made it, from what, who, when, where. */
-#include "answer/copies.h"
+#include "answer/copies/copies.h"
 #include "answer/elsewhere.h"
 #include "answer/folder.h"
 #include "answer/why/why.h"

@@ -6,8 +6,8 @@
 #include "query/diff.h"
 #include "sandbox/jail.h"
 #include "trust/compare.h"
-#include "trust/rerun.h"
-#include "trust/standin.h"
+#include "trust/rerun/rerun.h"
+#include "trust/rerun/standin.h"
 
 struct rerun_job {
 	struct cmd *c;

@@ -4,7 +4,7 @@
 #include "cmd/bench/bench_once.h"
 #include "cmd/trust/rerun_job.h"
 #include "cmd/ui/columns.h"
-#include "trust/rerun.h"
+#include "trust/rerun/rerun.h"
 
 #include <errno.h>
 #include <fcntl.h>

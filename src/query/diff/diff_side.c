@@ -4,7 +4,7 @@
 
 #include "base/hash.h"
 #include "base/os/system.h"
-#include "query/lineage.h"
+#include "query/lineage/lineage.h"
 #include "query/objects.h"
 #include "query/stages/stages.h"
 

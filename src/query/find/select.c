@@ -2,7 +2,7 @@
 
 #include "base/os/system.h"
 #include "query/idset.h"
-#include "query/lineage.h"
+#include "query/lineage/lineage.h"
 #include "query/objects.h"
 #include "query/stages/stages_called.h"
 #include "query/target.h"

@@ -12,7 +12,7 @@
 #define STEMMA_TRUST_AGAIN_H
 
 #include "query/diff.h"
-#include "trust/rerun.h"
+#include "trust/rerun/rerun.h"
 
 #define AGAIN_NONE SIZE_MAX
 

@@ -1,6 +1,6 @@
 /* lineage_servers.c - which versions of a socket's address are connections to a server that nobody saw (doc/graph.md,
  * "Through servers"). */
-#include "query/lineage_int.h"
+#include "query/lineage/lineage_int.h"
 
 /* False where one of the edges is not a client's. */
 static bool widen_connection(const struct edges *e, struct lineage_connection *c)

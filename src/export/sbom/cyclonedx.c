@@ -4,7 +4,7 @@
  *
  * Equal records give equal documents: the serial number and the time are of what was selected. */
 #include "export/export.h"
-#include "export/sbom.h"
+#include "export/sbom/sbom.h"
 
 #include <stdio.h>
 

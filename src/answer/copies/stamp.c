@@ -1,4 +1,4 @@
-#include "answer/stamp.h"
+#include "answer/copies/stamp.h"
 
 #include "base/io.h"
 #include "base/ulid.h"

@@ -1,5 +1,5 @@
 /* lineage_class.c - what a version is to a walk: data, of the machine, or absent; and whether it is folded. */
-#include "query/lineage_int.h"
+#include "query/lineage/lineage_int.h"
 
 /* Was a version that has nothing in it used before it was whole? Then it may have had something. 1, 0, -errno. */
 static int used_before_end(struct lineage_walk *w, store_id version, int64_t end)

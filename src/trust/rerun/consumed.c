@@ -1,4 +1,4 @@
-#include "trust/consumed.h"
+#include "trust/rerun/consumed.h"
 
 #include "base/map.h"
 #include "base/vec.h"

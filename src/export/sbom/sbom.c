@@ -1,4 +1,4 @@
-#include "export/sbom.h"
+#include "export/sbom/sbom.h"
 
 #include "query/idset.h"
 #include "software/recorded.h"

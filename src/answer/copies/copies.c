@@ -1,7 +1,7 @@
-#include "answer/copies.h"
+#include "answer/copies/copies.h"
 
+#include "answer/copies/stamp.h"
 #include "answer/entities.h"
-#include "answer/stamp.h"
 #include "trust/content.h"
 
 #include <errno.h>

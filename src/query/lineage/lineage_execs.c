@@ -1,6 +1,6 @@
 /* lineage_execs.c - from an execution on: to the versions that it used or made, and to the executions that it shares
  * memory, a fork or a submission with. */
-#include "query/lineage_int.h"
+#include "query/lineage/lineage_int.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /* lineage_copies.c - what was copied, or moved through memory unchanged, came from its originals alone, whatever else
  * its maker used: pairs that the library in a program told of (event h5_copy), run by run (doc/graph.md, "Lineage"). */
-#include "query/lineage_int.h"
+#include "query/lineage/lineage_int.h"
 
 #include "base/hash.h"
 #include "query/carried.h"

@@ -1,5 +1,5 @@
 /* lineage_time.c - the bounds of a walk: what may be followed in time, by the clocks of several hosts (B4, B9). */
-#include "query/lineage_int.h"
+#include "query/lineage/lineage_int.h"
 
 #include "base/hash.h"
 

@@ -12,8 +12,8 @@
  * Which edges are left out, unless asked for, and counted: system files (system.h) and program text that nobody
  * was seen making; paths that were looked for and absent; what a cache's writer read besides the source; edges that may
  * only be, through fork or shared memory; coordination. */
-#ifndef STEMMA_QUERY_LINEAGE_H
-#define STEMMA_QUERY_LINEAGE_H
+#ifndef STEMMA_QUERY_LINEAGE_LINEAGE_H
+#define STEMMA_QUERY_LINEAGE_LINEAGE_H
 
 #include "base/err.h"
 #include "store/store.h"

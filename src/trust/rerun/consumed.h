@@ -4,8 +4,8 @@
  *
  * A file that the run made or emptied before is none, nor is what another run did meanwhile. Costs the reading of the
  * run's frames, about 100 ns an event. No printing. */
-#ifndef STEMMA_TRUST_CONSUMED_H
-#define STEMMA_TRUST_CONSUMED_H
+#ifndef STEMMA_TRUST_RERUN_CONSUMED_H
+#define STEMMA_TRUST_RERUN_CONSUMED_H
 
 #include "base/err.h"
 #include "store/store.h"

@@ -1,6 +1,6 @@
 /* lineage_scripts.c - a workflow system's copy of a script came from the script alone, whatever else the system used
  * before it made the copy (doc/graph.md, "Copied scripts"). */
-#include "query/lineage_int.h"
+#include "query/lineage/lineage_int.h"
 
 #include "base/hash.h"
 #include "base/os/engine_paths.h"

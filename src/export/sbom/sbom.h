@@ -1,7 +1,7 @@
 /* sbom.h - what bills of materials are written from: the software of the executions that were selected, with packages
  * and digests, and the file that it made (software/software.h). */
-#ifndef STEMMA_EXPORT_SBOM_H
-#define STEMMA_EXPORT_SBOM_H
+#ifndef STEMMA_EXPORT_SBOM_SBOM_H
+#define STEMMA_EXPORT_SBOM_SBOM_H
 
 #include "base/digest.h"
 #include "export/jsonw.h"

@@ -1,7 +1,7 @@
 /* lineage_copiers.c - programs of which it is known that what they wrote came from some of what they read, and from
  * which: who copies files one after the other, and git where it takes files from its store (doc/graph.md, "Copied
  * files"; the tables are copiers.def and checkouts.def). */
-#include "query/lineage_int.h"
+#include "query/lineage/lineage_int.h"
 
 #include "base/hash.h"
 #include "base/os/system.h"

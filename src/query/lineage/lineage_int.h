@@ -3,13 +3,13 @@
  * lineage_class.c (what is folded) and lineage_result.c (what it gives). What is known to have come from some of what
  * its maker used: lineage_copies.c (objects), lineage_scripts.c (copied scripts), lineage_copiers.c (cp, git checkout).
  */
-#ifndef STEMMA_QUERY_LINEAGE_INT_H
-#define STEMMA_QUERY_LINEAGE_INT_H
+#ifndef STEMMA_QUERY_LINEAGE_LINEAGE_INT_H
+#define STEMMA_QUERY_LINEAGE_LINEAGE_INT_H
 
 #include "base/map.h"
 #include "base/vec.h"
 #include "query/idmap.h"
-#include "query/lineage.h"
+#include "query/lineage/lineage.h"
 #include "query/objects.h"
 #include "query/submit/submit.h"
 

@@ -1,6 +1,6 @@
 /* lineage_reach.c - what the walk has come to: its nodes, edges and queues, and the step along one edge to a version or
  * an execution. */
-#include "query/lineage_int.h"
+#include "query/lineage/lineage_int.h"
 
 #include "base/hash.h"
 #include "base/vec.h"

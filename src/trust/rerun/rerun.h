@@ -5,8 +5,8 @@
  * (but not the machine's own) are compared where they are. A file is compared by what the record has: digest, build-id,
  * else identity, size and time. What is not as it was is taken from kept copies (kept.h), else from the git repository
  * that it lies in: the latest commits in which its path changed. */
-#ifndef STEMMA_TRUST_RERUN_H
-#define STEMMA_TRUST_RERUN_H
+#ifndef STEMMA_TRUST_RERUN_RERUN_H
+#define STEMMA_TRUST_RERUN_RERUN_H
 
 #include "trust/witness.h"
 

@@ -1,6 +1,6 @@
 /* lineage_versions.c - from a version on: to the executions that made it or used it, to the versions it came from or
  * went into, and along the connections of a server that nobody saw. */
-#include "query/lineage_int.h"
+#include "query/lineage/lineage_int.h"
 
 #include "query/carried.h"
 

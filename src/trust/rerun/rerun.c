@@ -1,4 +1,4 @@
-#include "trust/rerun.h"
+#include "trust/rerun/rerun.h"
 
 #include "base/buf.h"
 #include "base/child.h"
@@ -13,7 +13,7 @@
 #include "sandbox/childless.h"
 #include "trust/content.h"
 #include "trust/kept.h"
-#include "trust/rerun_int.h"
+#include "trust/rerun/rerun_int.h"
 
 #include <errno.h>
 #include <fcntl.h>

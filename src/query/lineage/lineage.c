@@ -1,6 +1,6 @@
 /* lineage.c - the walk: from its roots level by level (from nodes on: lineage_versions.c and lineage_execs.c; under the
  * rule of time: lineage_time.c). */
-#include "query/lineage_int.h"
+#include "query/lineage/lineage_int.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
  * Licences are not known to any package manager that is asked: they are NOASSERTION, which says so. Equal records give
  * equal documents: the namespace and the time are of what was selected. */
 #include "export/export.h"
-#include "export/sbom.h"
+#include "export/sbom/sbom.h"
 
 #include <stdio.h>
 

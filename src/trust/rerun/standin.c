@@ -1,4 +1,4 @@
-#include "trust/standin.h"
+#include "trust/rerun/standin.h"
 
 #include "base/fileid.h"
 #include "base/io.h"

@@ -1,7 +1,7 @@
 /* rerun_lost.c - what a run needs and itself took away: a file that it appended to, renamed or removed. */
 #include "base/fileid.h"
 #include "base/os/engine_paths.h"
-#include "trust/rerun_int.h"
+#include "trust/rerun/rerun_int.h"
 
 #include <errno.h>
 #include <fcntl.h>

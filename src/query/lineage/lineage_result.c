@@ -1,5 +1,5 @@
 /* lineage_result.c - what a walk gives: the nodes that it reached, and which of them are sure. */
-#include "query/lineage_int.h"
+#include "query/lineage/lineage_int.h"
 
 #include <errno.h>
 #include <stdlib.h>

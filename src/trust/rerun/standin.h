@@ -6,11 +6,11 @@
  *
  * What the command learns from them it could have learned by stat before (doc/security.md). Of a run of the user's own
  * only. Cost: 20 us a file. */
-#ifndef STEMMA_TRUST_STANDIN_H
-#define STEMMA_TRUST_STANDIN_H
+#ifndef STEMMA_TRUST_RERUN_STANDIN_H
+#define STEMMA_TRUST_RERUN_STANDIN_H
 
 #include "base/err.h"
-#include "trust/rerun.h"
+#include "trust/rerun/rerun.h"
 
 #define STANDIN_MOST 10000 /* files, folders and links */
 #define STANDIN_DEPTH 16   /* folders deep */

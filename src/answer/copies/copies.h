@@ -4,8 +4,8 @@
  * a stamp in the file may name the version that it is a copy of (stamp.h).
  *
  * Cost: a digest of the file, and some 10 us a version with its digest. */
-#ifndef STEMMA_ANSWER_COPIES_H
-#define STEMMA_ANSWER_COPIES_H
+#ifndef STEMMA_ANSWER_COPIES_COPIES_H
+#define STEMMA_ANSWER_COPIES_COPIES_H
 
 #include "answer/source.h"
 #include "base/buf.h"

@@ -6,8 +6,8 @@
  *
  * A stamp proves nothing: whoever has a file can put its stamp into another one. What it leads to is possible, never
  * sure. Cost: up to 4 MiB of the file, and what the run's programs told of themselves. */
-#ifndef STEMMA_ANSWER_STAMP_H
-#define STEMMA_ANSWER_STAMP_H
+#ifndef STEMMA_ANSWER_COPIES_STAMP_H
+#define STEMMA_ANSWER_COPIES_STAMP_H
 
 #include "base/str.h"
 #include "store/store.h"

@@ -1,10 +1,10 @@
 /* rerun_int.h - what a plan for running again is made of; shared by rerun.c and rerun_lost.c. */
-#ifndef STEMMA_TRUST_RERUN_INT_H
-#define STEMMA_TRUST_RERUN_INT_H
+#ifndef STEMMA_TRUST_RERUN_RERUN_INT_H
+#define STEMMA_TRUST_RERUN_RERUN_INT_H
 
 #include "base/vec.h"
-#include "trust/consumed.h"
-#include "trust/rerun.h"
+#include "trust/rerun/consumed.h"
+#include "trust/rerun/rerun.h"
 
 struct rerun_planning {
 	struct store *s;
