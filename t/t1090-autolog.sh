@@ -69,6 +69,36 @@ END
 cmd 3 run -q --autolog -- $PYTHON bad.py && is "$out" 'ended 2' && equals config y 7
 check 'errors of the program are its own, and values that cannot be told do no harm'
 
+mkdir shadow && cat >shadow/stemma.py <<'END'
+import argparse
+print('work by', __name__)
+p = argparse.ArgumentParser()
+p.add_argument('--rate', type=float)
+p.parse_args()
+END
+for name in ctypes struct _ctypes importlib; do
+	echo 'raise SystemExit(9)' >"shadow/$name.py"
+done
+cmd 0 run -q --autolog -- $PYTHON shadow/stemma.py --rate 0.375 && is "$out" 'work by __main__' && equals config rate 0.375
+check "a program's own files that are called as modules which the hook needs are not run"
+cat >values.py <<'END'
+import argparse
+class Item:
+    @property
+    def item(self): print('side effect')
+class Text(str):
+    def __str__(self): print('side effect'); raise SystemExit(4)
+class Number(float):
+    def __float__(self): raise SystemExit(4)
+p = argparse.ArgumentParser()
+p.add_argument('--a', default=Item())
+p.add_argument('--b', default=Text('word'))
+p.add_argument('--c', default=Number(0.5))
+p.parse_args([])
+END
+cmd 0 run -q --autolog -- $PYTHON values.py && ! [ -s "$out" ] && equals config b word && equals config c 0.5
+check 'values are read without calling what the program has defined'
+
 has sklearn && {
 	cat >learn.py <<'END'
 import numpy as np

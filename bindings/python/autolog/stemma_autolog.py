@@ -2,7 +2,7 @@
 
 Waits until the program itself imports one of the libraries below; a program that imports none of them pays for five names in a
 dictionary. Then functions of the library are wrapped: a wrapper calls the function as the program called it, and afterwards tells the
-record (stemma.config, stemma.metric). Whatever goes wrong while it tells is left out: the program sees neither an error nor another
+record. Whatever goes wrong while it tells is left out: the program sees neither an error nor another
 result. Only the outermost call tells: what a search, a forest or a pipeline calls, also in threads, is its own affair. So of two calls
 at once, in two threads, the one that began first tells. Processes that a library made to share its work (joblib, multiprocessing) tell
 nothing.
@@ -16,7 +16,9 @@ nothing.
 """
 
 import functools
+import importlib
 import importlib.machinery
+import importlib.util
 import os
 import sys
 import threading
@@ -26,36 +28,71 @@ _outermost = threading.Lock()  # held while a call that will tell goes on
 
 
 class _Quiet:
-    """Lets no exception of telling out, but those that end the program."""
+    """Lets nothing out that went wrong while it told, but Ctrl-C."""
 
     def __enter__(self):
         return self
 
     def __exit__(self, kind, value, traceback):
-        return kind is not None and issubclass(kind, Exception)
+        return kind is not None and not issubclass(kind, KeyboardInterrupt)
 
 
-def _stemma():
-    """The package stemma: the program's, or the one that lies beside; None if there is none."""
+# ---- the recorder's library: never a module of the program's, whatever is called so in its folders
+
+_CONFIG, _METRIC, _NO_STEP, _MOST_STEP = 2, 3, -2**63, 2**63 - 1
+_library, _looked = None, False
+
+
+def _standard(name):
+    """A module of the standard library, not one of that name that lies beside the program."""
+    if name in sys.modules or name in sys.builtin_module_names:
+        return importlib.import_module(name)
+    home = os.path.dirname(os.path.abspath(os.__file__))
+    spec = importlib.machinery.PathFinder.find_spec(name, [home, os.path.join(home, 'lib-dynload')])
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
     try:
-        import stemma
-    except ImportError:
-        here = os.path.dirname(os.path.abspath(__file__))
-        # an installed prefix: lib[/ARCH]/stemma/autolog and share/stemma/python
-        for up in ('../../..', '../../../..'):
-            place = os.path.normpath(os.path.join(here, up, 'share/stemma/python'))
-            if os.path.isfile(os.path.join(place, 'stemma', '__init__.py')):
-                sys.path.append(place)
-                try:
-                    import stemma
-                    break
-                except ImportError:
-                    continue
-                finally:
-                    sys.path.remove(place)
-        else:
-            return None
-    return stemma if hasattr(stemma, 'metric') and hasattr(stemma, 'config') else None
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _load():
+    """libstemma-app, of which `stemma run` says where it is; None: it is not there, or nobody records."""
+    global _library, _looked  # pylint: disable=global-statement
+    if not _looked:
+        _looked = True
+        for name in ('_struct', 'struct', '_ctypes'):  # what ctypes imports
+            _standard(name)
+        ctypes = _standard('ctypes')
+        library = ctypes.CDLL(os.environ['STEMMA_APP_LIBRARY'])
+        library.stemma_app_say.restype = ctypes.c_uint64
+        library.stemma_app_say.argtypes = [
+            ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_double,
+            ctypes.c_int64, ctypes.c_uint64]
+        if library.stemma_app_present():
+            _library = library
+    return _library
+
+
+def _text(value):
+    """The bytes of a value of Python's own types, without calling what the program has defined; None of another."""
+    kind = type(value)
+    if kind.__module__.partition('.')[0] in ('numpy', 'torch') and getattr(value, 'shape', None) == ():
+        value = value.item()
+    if value is None or isinstance(value, bool):
+        return str(value).encode()
+    for one, text in ((str, str.__str__), (int, int.__repr__), (float, float.__repr__)):
+        if isinstance(value, one):
+            return text(value).encode('utf-8', 'backslashreplace')
+    return None
+
+
+def _say(kind, name, value=b'', number=0.0, step=_NO_STEP):
+    name = name.encode('utf-8', 'backslashreplace')
+    _load().stemma_app_say(kind, name, len(name), value, len(value), b'', 0, number, step, 0)
 
 
 def _is_worker():
@@ -68,23 +105,22 @@ def _is_worker():
 
 
 def _config(prefix, settings):
-    stemma = _stemma()
-    if not stemma or _is_worker():
+    if _is_worker() or not _load():
         return
     for name, value in sorted(settings.items(), key=lambda one: str(one[0]))[:_MOST]:
-        number = getattr(value, 'item', None)  # of numpy and torch
-        if number and getattr(value, 'shape', None) == ():
-            value = number()
-        if value is None or isinstance(value, (bool, int, float, str)):
-            stemma.config(f'{prefix}{name}', value)
-        elif isinstance(value, (list, tuple)) and len(value) <= 8 and all(isinstance(v, (int, float, str)) for v in value):
-            stemma.config(f'{prefix}{name}', ','.join(str(v) for v in value))
+        text = _text(value)
+        if text is None and type(value) in (list, tuple) and len(value) <= 8:
+            parts = [_text(one) for one in value]
+            text = None if None in parts else b','.join(parts)
+        if text is not None:
+            _say(_CONFIG, f'{prefix}{name}', text)
 
 
 def _metric(name, value, step=None):
-    stemma = _stemma()
-    if stemma and not _is_worker() and not isinstance(value, str):
-        stemma.metric(name, float(value), step=step)
+    if isinstance(value, str) or _is_worker() or not _load():
+        return
+    step = _NO_STEP if step is None else max(_NO_STEP + 1, min(_MOST_STEP, int(step)))
+    _say(_METRIC, name, number=float(value), step=step)
 
 
 def _wrap(owner, name, after, before=None):
