@@ -23,8 +23,7 @@ static const char *const sql_text[] = {
 #include "store/views/sql.def"
 };
 
-/* How an index that cannot be used is made anew. */
-static const char *store_hint_anew(const struct store *s)
+const char *store_hint_anew(const struct store *s)
 {
 	return s->source ? "stemma site load --questions, where the record is, writes all of it again"
 	                 : "stemma index --rebuild rebuilds it from the logs";
@@ -257,8 +256,10 @@ static int check_schema(struct store *s, bool write, struct err *err)
 	if (rc < 0)
 		return rc;
 	if (application == 0 && version == 0 && write)
-		return make_schema(s, err);
-	return check_format(s, application, version, err);
+		rc = make_schema(s, err);
+	else
+		rc = check_format(s, application, version, err);
+	return rc < 0 ? rc : store_check_tables(s, err);
 }
 
 /* The moment that times in the index are told from, if there is one yet. 0 or -errno. */
@@ -379,6 +380,11 @@ static int configure_db(struct store *s, bool write, bool fresh, struct err *err
 	sqlite3_busy_timeout(s->db, STORE_PATIENCE_MS);
 	int rc = exec_sql(
 	    s, "PRAGMA page_size = " STRING(PAGE_BYTES) "; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY;", err);
+	/* No view or trigger is there (store_check_tables); should one be, it calls nothing that has effects. A fresh file
+	 * is made without a journal, which the second refuses. */
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, (int *)NULL);
+	if (!(write && fresh))
+		sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
 	if (rc < 0)
 		return rc;
 	if (write && store_has_file(s) && pages_vfs())

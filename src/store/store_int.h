@@ -166,6 +166,13 @@ int store_turn(struct store *s, bool replace);
 int store_replace(struct store *s, const char *by, struct err *err);
 int store_views(struct store *s, struct err *err);
 
+/* How an index that cannot be used is made anew. */
+const char *store_hint_anew(const struct store *s);
+/* Somebody else may have made the index: with a view or a trigger it would run statements of theirs, as long as they
+ * like. It may have what store_schema makes, all of it and nothing else. 0, -ENOTRECOVERABLE, -errno with a sentence.
+ */
+int store_check_tables(struct store *s, struct err *err);
+
 /* ---- elsewhere/elsewhere.c ---- */
 
 /* The VFS of a store with a source; NULL without memory. */

@@ -6,6 +6,7 @@
 #include "graph/canon.h"
 #include "store/dump.h"
 #include "store/elsewhere/source.h"
+#include "store/pages.h"
 
 #include <errno.h>
 #include <sqlite3.h>
@@ -298,6 +299,72 @@ static void what_is_damaged_is_noticed(void **state)
 	assert_true(right_or_nothing(&right)); /* nothing is there at all */
 }
 
+/* Changes the file of the index by these statements, each page with its checksum. */
+static void change_index(const char *path, const char *sql)
+{
+	sqlite3 *db = NULL;
+	char *why = NULL;
+	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, pages_vfs()), SQLITE_OK);
+	if (sqlite3_exec(db, sql, NULL, NULL, &why) != SQLITE_OK)
+		fail_msg("%s: %s", sql, why);
+	sqlite3_close_v2(db);
+}
+
+/* All pages of the file, as a source gives them. */
+static void keep_file(const char *path)
+{
+	unsigned char page[SOURCE_PAGE];
+	FILE *f = fopen(path, "re");
+	assert_non_null(f);
+	drop_pages();
+	for (uint64_t n = 0; fread(page, 1, sizeof(page), f) == sizeof(page); n++)
+		keep_page(NULL, "index", n, page, sizeof(page));
+	fclose(f);
+}
+
+static void a_schema_of_somebody_else_is_refused(void **state)
+{
+	static const char *const changes[] = {
+	    "ALTER TABLE runs RENAME TO was; CREATE VIEW runs(id, ulid, began, info, counts) AS WITH RECURSIVE c(x) AS"
+	    " (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x, 'r' || x, x, x'', NULL FROM c",
+	    "CREATE TRIGGER more_meta AFTER INSERT ON meta BEGIN DELETE FROM runs; END",
+	    "CREATE VIEW other AS SELECT 1",
+	    "CREATE TABLE other(x)",
+	    "CREATE INDEX other ON runs(ulid, hex(info))",
+	    "DROP INDEX run_began",
+	    "DROP TABLE build_key",
+	    "PRAGMA writable_schema = ON; UPDATE sqlite_master SET type = 'view' WHERE name = 'runs'",
+	    "PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = sql || ' --' WHERE name = 'runs'",
+	};
+	struct err err = {0};
+	(void)state;
+	make_record();
+	struct store *here = NULL;
+	struct store_index_stats stats;
+	char path[4096];
+	assert_int_equal(store_open(history_home, STORE_WRITE, &err, &here), 0);
+	assert_int_equal(store_index(here, &(struct store_index_options){0}, &err, &stats), 0);
+	snprintf(path, sizeof(path), "%s", store_index_path(here));
+	store_close(here);
+	for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
+		struct store *s = NULL;
+		change_index(path, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE");
+		change_index(path, changes[i]);
+		keep_file(path);
+		err_clear(&err);
+		assert_int_equal(store_open(history_home, 0, &err, &s), -ENOTRECOVERABLE);
+		assert_non_null(strstr(err.text, "damaged"));
+		assert_true(open_copy(&s) < 0);
+		err_clear(&err);
+		assert_int_equal(store_open(history_home, STORE_WRITE | STORE_MEND, &err, &s), 0); /* made anew */
+		store_close(s);
+		err_clear(&err);
+		assert_int_equal(store_open(history_home, 0, &err, &s), 0);
+		store_close(s);
+	}
+	drop_pages();
+}
+
 static int teardown(void **state)
 {
 	unsetenv("STEMMA_ADJACENCY");
@@ -313,6 +380,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(it_is_of_one_state, history_setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_failure_ends_a_copy, history_setup, teardown),
 	    cmocka_unit_test_setup_teardown(what_is_damaged_is_noticed, history_setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_schema_of_somebody_else_is_refused, history_setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,6 +89,17 @@ int sqlite3_config(int op, ...)
 	return ((__typeof__(&sqlite3_config))late_find(&late_sqlite, &at, "sqlite3_config"))(op, log, arg);
 }
 
+/* Only what takes an int, and where to put one. */
+int sqlite3_db_config(sqlite3 *db, int op, ...)
+{
+	va_list ap;
+	static void *at;
+	va_start(ap, op);
+	int value = va_arg(ap, int), *ret = va_arg(ap, int *);
+	va_end(ap);
+	return ((__typeof__(&sqlite3_db_config))late_find(&late_sqlite, &at, "sqlite3_db_config"))(db, op, value, ret);
+}
+
 /* The caller frees it with sqlite3_free; NULL without memory. */
 char *sqlite3_mprintf(const char *f, ...)
 {
