@@ -47,4 +47,34 @@ cmd 0 run --keep-inputs -- sh -c 'cat big.bin >/dev/null; rm big.bin' && says "$
 check 'a file of more than 16 MiB is not, and that is said'
 cmd 0 run -q -- sh -c 'echo x >>a.txt' && [ "$(find "$STEMMA_HOME/kept" -type f 2>/dev/null | wc -l)" = 0 ]
 check 'nothing is copied where nobody asked'
+
+# The record lies on a file system of 100 MB beside the work; the bounds are of free room. The job needs what they leave.
+work_on_small()
+{
+	mkdir -p "$T/small" && mount -t tmpfs -o size=100m tmpfs "$T/small" 2>"$T/why" || return 1
+	trap 'cd /; umount "$T/small" 2>/dev/null; rm -rf "$T"' EXIT
+	mkdir "$T/small/work" && cd "$T/small/work" || exit 1
+	STEMMA_HOME=$T/small/record
+}
+# parts N MIB: files of so many MiB, each with other bytes.
+parts()
+{
+	rm -rf "$STEMMA_HOME" f* && for i in $(seq "$1"); do head -c "$2"M /dev/urandom >"f$i"; done
+}
+change='for f in f*; do echo x 1<>$f; done'
+if work_on_small; then
+	parts 4 10
+	cmd 0 run --keep-inputs -- sh -c "$change; head -c 28M /dev/zero >result && wc -c <result" && says "$out" 29360128 && says "$err" '4 inputs could not be kept'
+	check 'copies leave the job its room: none of more than a tenth of what is free'
+	rm -f result && parts 20 1
+	cmd 0 run --keep-inputs -- sh -c "$change" && says "$err" 'inputs could not be kept' && n=$(find "$STEMMA_HOME/kept" -type f | wc -l) && [ "$n" -ge 3 ] && [ "$n" -le 8 ] && says "$err" "$((20 - n)) inputs could not"
+	check 'all copies together take at most that, and what is kept takes its room once'
+	parts 1 1 && head -c 200M /dev/zero >full 2>/dev/null
+	truncate -s $(($(stat -c %s full) - 3500000)) full
+	cmd 0 run --keep-inputs -- sh -c "cat f1 >/dev/null" && says "$err" '1 input could not be kept' && [ "$(find "$STEMMA_HOME/kept" -type f | wc -l)" = 0 ]
+	check 'the last 5 % of the room are left alone also when the run has ended'
+else
+	skip 'copies leave the job its room' "no tmpfs can be mounted: $(cat "$T/why")"
+fi
+cd "$T" && umount "$T/small" 2>/dev/null
 finish

@@ -11,14 +11,47 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #define EARLY_OLD                                                                                                      \
 	(30 * 24 * 3600) /* s: a run that goes on longer and changes no input meanwhile loses its first copies */
 
+#define FLOOR_MOST (1ull << 30) /* bytes */
+
+uint64_t kept_room(const char *folder, uint64_t *free)
+{
+	struct statvfs fs;
+	if (free)
+		*free = 0;
+	/* A file costs an inode, too; some file systems have no number of them. */
+	if (statvfs(folder, &fs) < 0 || (fs.f_files && fs.f_favail < fs.f_files / 20))
+		return 0;
+	uint64_t left = (uint64_t)fs.f_bavail * fs.f_frsize, least = (uint64_t)fs.f_blocks / 20 * fs.f_frsize;
+	if (free)
+		*free = left;
+	least = least < FLOOR_MOST ? least : FLOOR_MOST;
+	return left > least ? left - least : 0;
+}
+
+/* Takes n bytes from the bounds. 0, -ENOSPC, -ETIME. */
+static int take_bytes(struct kept_bounds *b, size_t n)
+{
+	struct timespec now;
+	if (!b)
+		return 0;
+	if (b->bytes < n)
+		return -ENOSPC;
+	b->bytes -= n;
+	if (b->until == INT64_MAX)
+		return 0;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec < b->until ? 0 : -ETIME;
+}
+
 /* What lies from `at` to `end`, or to the end of the file, to the same place. Holes are not kept. 0, -errno. */
-static int copy_part(int from, int to, uint64_t at, uint64_t end)
+static int copy_part(int from, int to, uint64_t at, uint64_t end, struct kept_bounds *b)
 {
 	char room[65536];
 	if (lseek(to, (off_t)at, SEEK_SET) < 0)
@@ -26,7 +59,9 @@ static int copy_part(int from, int to, uint64_t at, uint64_t end)
 	while (at < end) {
 		uint64_t left = end - at;
 		ssize_t k = io_pread(from, room, left < sizeof(room) ? (size_t)left : sizeof(room), at);
-		int rc = k > 0 ? io_write(to, room, (size_t)k, NULL) : (int)k;
+		int rc = k > 0 ? take_bytes(b, (size_t)k) : (int)k;
+		if (k > 0 && rc == 0)
+			rc = io_write(to, room, (size_t)k, NULL);
 		if (k <= 0 || rc < 0)
 			return rc;
 		at += (uint64_t)k;
@@ -35,7 +70,7 @@ static int copy_part(int from, int to, uint64_t at, uint64_t end)
 }
 
 /* Holes stay holes: a file of 10 TiB that is one takes no time and no room. to gets from's length. 0, -errno. */
-static int copy_bytes(int from, int to)
+static int copy_bytes(int from, int to, struct kept_bounds *b)
 {
 	struct stat st;
 	off_t data = 0, hole = 0;
@@ -44,27 +79,31 @@ static int copy_bytes(int from, int to)
 		return 0;
 	if (fstat(from, &st) < 0)
 		return -errno;
+	/* Known before a byte is written; where the file system packs its blocks it is found out on the way. */
+	uint64_t blocks = (uint64_t)st.st_blocks * 512, size = (uint64_t)st.st_size;
+	if (b && b->bytes < (blocks < size ? blocks : size))
+		return -ENOSPC;
 	while (rc == 0 && hole < st.st_size) {
 		data = lseek(from, hole, SEEK_DATA);
 		if (data < 0 && errno == ENXIO)
 			break;
 		if (data < 0) /* the file system tells of none */
-			return copy_part(from, to, 0, UINT64_MAX);
+			return copy_part(from, to, 0, UINT64_MAX, b);
 		hole = lseek(from, data, SEEK_HOLE);
 		hole = hole < 0 ? st.st_size : hole;
-		rc = copy_part(from, to, (uint64_t)data, (uint64_t)hole);
+		rc = copy_part(from, to, (uint64_t)data, (uint64_t)hole, b);
 	}
 	if (rc == 0 && ftruncate(to, st.st_size) < 0)
 		rc = -errno;
 	return rc;
 }
 
-int kept_copy(int from, const char *path, unsigned mode)
+int kept_copy(int from, const char *path, unsigned mode, struct kept_bounds *b)
 {
 	int to = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode | 0200);
 	if (to < 0)
 		return -errno;
-	int rc = copy_bytes(from, to);
+	int rc = copy_bytes(from, to, b);
 	if (rc == 0 && fchmod(to, mode) < 0)
 		rc = -errno;
 	/* So that a diff of two runs sees one file, not two. */
@@ -98,7 +137,7 @@ int kept_put(const char *home, int fd, const struct digest *d)
 	if (rc == 0)
 		rc = io_mkdirs(dir, 0700);
 	if (rc == 0)
-		rc = kept_copy(fd, temporary, 0400);
+		rc = kept_copy(fd, temporary, 0400, &(struct kept_bounds){kept_room(dir, NULL), INT64_MAX});
 	/* It may have been changed between the digest and the copy. */
 	if (rc == 0) {
 		rc = digest_file(NULL, AT_FDCWD, temporary, &now, NULL);
@@ -116,6 +155,16 @@ out:
 	return rc;
 }
 
+int kept_link(const char *home, const char *path, const struct digest *d)
+{
+	char *to = NULL;
+	int rc = kept_path(home, d, &to);
+	if (rc == 0 && link(path, to) < 0 && errno != EEXIST)
+		rc = -errno;
+	free(to);
+	return rc;
+}
+
 int kept_get(const char *home, const struct digest *d, const char *path)
 {
 	char *from = NULL;
@@ -129,7 +178,7 @@ int kept_get(const char *home, const struct digest *d, const char *path)
 	if (rc == 0 && !digest_eq(&now, d))
 		rc = -EBADMSG;
 	if (rc == 0)
-		rc = kept_copy(fd, path, 0600);
+		rc = kept_copy(fd, path, 0600, NULL);
 	if (fd >= 0)
 		close(fd);
 	free(from);

@@ -179,7 +179,7 @@ static void put_digest(struct writing *w, const struct session_file *f, unsigned
 }
 
 /* What the file held before the run changed or removed it, if that was copied then: it is kept, and its digest is that
- * of an input. 1; 0: it was not; what fails counts as not kept. */
+ * of an input. 1; 0: it was not; -EIO: it was to be, and that failed. */
 static int record_early(struct writing *w, const struct session_file *f)
 {
 	char text[DIGEST_TEXT];
@@ -187,13 +187,13 @@ static int record_early(struct writing *w, const struct session_file *f)
 	struct stat st;
 	int fd = w->t->early ? early_open(w->t->early, f->num) : -ENOENT;
 	if (fd < 0)
-		return 0;
+		return fd == -ENOENT ? 0 : -EIO;
 	int rc = digest_fd(NULL, fd, &d, &st);
 	if (rc == 0)
-		rc = kept_put(w->t->home, fd, &d);
+		rc = early_keep(w->t->early, f->num, w->t->home, &d);
 	close(fd);
 	if (rc < 0)
-		return 0;
+		return -EIO;
 	digest_text(&d, text);
 	put_digest(w, f, TERM_usage_input, text, &st, "");
 	return 1;
@@ -292,7 +292,8 @@ static void record_lazily(struct writing *w, const struct session_files *s)
 static void record_data(struct writing *w, const struct session_file *f)
 {
 	int early = record_early(w, f);
-	if (f->made || !early)
+	w->not_kept += early < 0 && f->made; /* of what was not made, the digest counts it */
+	if (f->made || early <= 0)
 		record_digest(w, f, f->made ? TERM_usage_output : TERM_usage_input);
 }
 

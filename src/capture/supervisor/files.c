@@ -126,7 +126,7 @@ void file_keep(struct sup *s, struct file *f, const struct where *w, const struc
 	if (!k || !f || f->kept || f->kind != TERM_kind_regular || !S_ISREG(st->stx_mode) || !(needed || f->read))
 		return;
 	bool same = fileid_time(&st->stx_ctime) < k->began || (f->untouched && fileid_time(&st->stx_mtime) < k->began);
-	if (f->far || sup_far(s) || st->stx_size > k->most || !same)
+	if (f->far || sup_far(s) || !same)
 		return;
 	f->kept = true;
 	k->keep(k->arg, f->num, w->dirfd, w->path, st->stx_ino);

@@ -70,9 +70,8 @@ struct run_keeper {
 	void *arg;
 	int64_t
 	    began; /* files that changed since then are the run's own work, or nobody knows whose: none of them is kept */
-	uint64_t most; /* bytes of a file: the call waits, and so does the record */
-	/* A file is about to be changed or removed, once for each. number: of the file in the record; folder, path: as for
-	 * openat; ino: it has this number still. Called in the worker. */
+	/* The call waits, and so does the record. A file is about to be changed or removed, once for each. number: of the
+	 * file in the record; folder, path: as for openat; ino: it has this number still. Called in the worker. */
 	void (*keep)(void *arg, uint64_t number, int folder, const char *path, uint64_t ino);
 };
 

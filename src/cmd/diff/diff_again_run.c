@@ -169,7 +169,7 @@ static int place_files(const struct again_job *j, int side, const struct again_s
 		if (rc == 0 && unlink(to) < 0 && errno != ENOENT)
 			rc = -errno;
 		if (rc == 0)
-			rc = kept_copy(fd, to, x->f.mode);
+			rc = kept_copy(fd, to, x->f.mode, NULL);
 		if (fd >= 0)
 			close(fd);
 		if (rc < 0) {

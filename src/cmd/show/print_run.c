@@ -56,7 +56,7 @@ static void print_run_fields(struct cmd *c, const struct run_info *run)
 	buf_release(&b);
 }
 
-#define RESOURCES_MOST 20000 /* executions that are read to add up what they used: 0.2 s */
+#define RESOURCES_MOST 20000 /* executions that are read to add up what they used */
 
 /* What the run's programs used together, where that is known; of a run with too many, where to ask. 0, -errno. */
 static int print_run_resources(struct cmd *c, const struct show_run *p)

@@ -146,7 +146,7 @@ static void take_as_is(struct rerun_job *a, const struct rerun_file *x)
 	bool there = x->state == RERUN_DIFFERS || (x->state == RERUN_GONE && x->lost);
 	int fd = there ? open(x->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : -1;
 	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && asprintf(&to, "%s/%s", a->dir, x->name) > 0)
-		kept_copy(fd, to, x->mode);
+		kept_copy(fd, to, x->mode, NULL);
 	if (fd >= 0)
 		close(fd);
 	free(to);

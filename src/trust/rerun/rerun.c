@@ -558,7 +558,7 @@ static int from_git(struct rerun_file *x, const char *to)
 		fd = git(&repository, blob);
 		if (fd < 0)
 			continue;
-		int rc = still_holds(NULL, fd, x->want) > 0 ? kept_copy(fd, to, x->mode) : -ENOENT;
+		int rc = still_holds(NULL, fd, x->want) > 0 ? kept_copy(fd, to, x->mode, NULL) : -ENOENT;
 		close(fd);
 		if (rc == 0) {
 			x->commit = strdup(c);
@@ -575,7 +575,7 @@ int rerun_bring(struct rerun_file *x, const char *home, const char *to)
 	struct digest d;
 	if (x->state == RERUN_SAME || x->state == RERUN_CHANGED || x->state == RERUN_UNKNOWN) {
 		int fd = open(x->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-		int rc = fd < 0 ? -errno : kept_copy(fd, to, x->mode);
+		int rc = fd < 0 ? -errno : kept_copy(fd, to, x->mode, NULL);
 		if (fd >= 0)
 			close(fd);
 		return rc;
