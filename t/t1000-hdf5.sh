@@ -73,7 +73,7 @@ cmd 0 why out.h5//scaled/trace@rate && says "$out" 'h5steps scale in.h5 out.h5' 
 check 'why'
 cmd 0 show in.h5//raw/trace && says "$out" 'dataset' 'made by'
 check 'show'
-cmd 1 why out.h5//scaled/none && says "$err" "out.h5//scaled/none" 'nothing is recorded about' --hdf5
+cmd 1 why out.h5//scaled/none && says "$err" "out.h5//scaled/none" 'nothing is recorded about' 'other objects of the file are recorded'
 check 'an object that is not there'
 cmd 0 lineage ./out.h5///scaled//trace && says "$out" 'in.h5//calib/gain'
 check 'with more slashes than needed'
