@@ -50,10 +50,18 @@ if command -v ncks >"$out" && command -v ncwa >"$out"; then
 	check 'ncrcat: from the variable in each of both files'
 	cmd 0 run -q --hdf5 -- ncwa -v pr -a time all.nc mean.nc && cmd 0 lineage --json --depth 1 mean.nc//pr && says "$out" all.nc//pr && says_not "$out" all.nc//tas
 	check 'ncwa computes: from what it read'
-	cmd 0 run -q --hdf5 -- ncrename -v tas,temp some.nc && cmd 0 why some.nc//temp && says "$out" 'some.nc//temp' 'made by ncks' && cmd 0 run -q --hdf5 -- ncks -v temp some.nc again.nc && sources again.nc//temp some.nc//temp
+	cmd 0 run -q --hdf5 -- ncrename -v tas,temp some.nc && cmd 0 why some.nc//temp && says "$out" 'some.nc//temp' 'made by ncrename' 'from dataset some.nc//temp' && cmd 0 lineage some.nc//temp && says "$out" 'ncks -v tas' && says_not "$out" '?' && cmd 0 run -q --hdf5 -- ncks -v temp some.nc again.nc && sources again.nc//temp some.nc//temp
 	check 'ncrename: a variable keeps what it came from'
+	printf 'netcdf a { dimensions: x = 3 ; variables: double temp(x) ; temp:units = "K" ; data: temp = 1, 2, 3 ; }\n' >ren.cdl
+	cmd 0 run -q --hdf5 -- sh -c 'ncgen -k nc4 -o ren.nc ren.cdl; ncrename -h -v temp,T ren.nc; nccopy ren.nc end.nc' &&
+		cmd 0 lineage end.nc//T && says "$out" 'dataset ren.nc//T' && cmd 0 lineage end.nc && says "$out" 'ncrename -h -v temp,T ren.nc' 'ncgen -k nc4 -o ren.nc' 'ren.cdl@{1}'
+	check '... and its file what gave it its name, which is in no attribute'
+	cmd 0 find --execs 'into end.nc' && says "$out" 'ncrename -h' 'ncgen -k' && cmd 0 methods end.nc && says "$out" 'ncrename -h -v temp,T ren.nc'
+	check '... in find and methods, too'
+	cmd 0 lineage --certain ren.nc//T && says "$out" ncrename ncgen ren.cdl && says_not "$out" '?' && cmd 0 lineage --down --json ren.cdl && says "$out" ren.nc//T 'ncrename'
+	check '... for certain, and downwards'
 else
-	for i in ncks ncrcat ncwa ncrename; do
+	for i in ncks ncrcat ncwa ncrename 'ncrename, asked of the file' 'ncrename, in find' 'ncrename, for certain'; do
 		skip "$i" 'no nco'
 	done
 fi

@@ -94,7 +94,7 @@ with h5py.File('ts2.nc') as f:
 END
 	printf 'netcdf ts { dimensions: t = 3 ; variables: double v(t) ; double other(t) ; data: v = 1.5, 2.5, 3.5 ; other = 4.5, 5.5, 6.5 ; }\n' >ts.cdl
 	cmd 0 run -q --hdf5 -- ncgen -4 -o ts.nc ts.cdl && cmd 0 run -q --hdf5 -- ncrename -O -v v,w ts.nc ts2.nc && cmd 0 run -q --hdf5 -- $PYTHON values.py
-	cmd 0 why ts2.nc//w && says "$out" 'dataset ts2.nc//w, in ' 'from dataset ts.nc//v' && cmd 0 lineage ts2.nc//w && says "$out" 'dataset ts.nc//v' 'ts.cdl' && says_not "$out" 'ts.nc//other'
+	cmd 0 why ts2.nc//w && says "$out" 'dataset ts2.nc//w' 'made by ncrename' 'from dataset ts2.nc//w@{1}' && cmd 0 lineage ts2.nc//w && says "$out" 'dataset ts.nc//v' 'ts.cdl' && says_not "$out" 'ts.nc//other'
 	check 'ncrename: the variable by its name before'
 	cmd 0 find 'from ts.nc//v' && says "$out" 'dataset ts2.nc//w' && says "$out" w.txt && cmd 0 find 'from ts.nc//other' && says_not "$out" 'ts2.nc//w' && says_not "$out" w.txt
 	check '... and downwards'

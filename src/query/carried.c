@@ -404,26 +404,46 @@ static int add_derived(struct edges *e, store_id version, bool sure, int64_t lo,
 	return edges_add(e, &(struct edge){.to = version, .sure = sure, .via = TERM_via_data, .lo = lo, .hi = hi});
 }
 
-/* Of what the execution used: the versions of objects that the carrier carries. 0, -errno. */
+/* The version, if it is of an object that the carrier carries. 0, -errno. */
+static int add_if_carried(struct objects *o, store_id version, const struct version_info *carrier, bool paired,
+                          struct edges *e)
+{
+	struct version_sort sort;
+	struct carried_pair pair;
+	store_id by = 0;
+	int r = store_version_sort(o->s, version, &sort);
+	if (r <= 0 || sort.within != carrier->file || sort.origin != ORIGIN_EXTERNAL)
+		return r < 0 ? r : 0;
+	r = carried_by(o, version, &by);
+	if (r > 0 && by == carrier->id && !paired && (r = carried_pair(o, version, &pair)) > 0)
+		return 0;
+	if (r >= 0 && by == carrier->id)
+		r = add_derived(e, version, true, carrier->start, carrier->end);
+	return r < 0 ? r : 0;
+}
+
+/* Of what the execution used, and of what was there before it wrote to it or gave it another name: the versions of
+ * objects that the carrier carries. 0, -errno. */
 static int add_used_objects(struct objects *o, store_id exec, const struct version_info *carrier, bool paired,
                             struct edges *e)
 {
-	struct edges uses = {0};
+	struct edges uses = {0}, before = {0};
 	int r = store_uses(o->s, exec, &uses);
+	for (size_t i = 0; r >= 0 && i < uses.n; i++)
+		r = add_if_carried(o, uses.v[i].to, carrier, paired, e);
+	if (r >= 0)
+		r = store_outputs(o->s, exec, &uses);
 	for (size_t i = 0; r >= 0 && i < uses.n; i++) {
 		struct version_sort sort;
-		struct carried_pair pair;
-		store_id by = 0;
 		r = store_version_sort(o->s, uses.v[i].to, &sort);
-		if (r <= 0 || sort.within != carrier->file || sort.origin != ORIGIN_EXTERNAL)
+		if (r <= 0 || sort.within != carrier->file)
 			continue;
-		r = carried_by(o, uses.v[i].to, &by);
-		if (r > 0 && by == carrier->id && !paired && (r = carried_pair(o, uses.v[i].to, &pair)) > 0)
-			continue;
-		if (r >= 0 && by == carrier->id)
-			r = add_derived(e, uses.v[i].to, true, carrier->start, carrier->end);
+		r = store_derived(o->s, uses.v[i].to, &before);
+		for (size_t k = 0; r >= 0 && k < before.n; k++)
+			r = add_if_carried(o, before.v[k].to, carrier, paired, e);
 	}
 	edges_release(&uses);
+	edges_release(&before);
 	return r < 0 ? r : 0;
 }
 

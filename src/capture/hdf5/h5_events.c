@@ -256,6 +256,7 @@ static uint64_t emit_h5_access(struct teller *t, const struct image_object *o, u
 struct object_spans {
 	struct span all, read, write;
 	bool reads, writes, creates, extends; /* or may have */
+	bool renames;                         /* gave it another name, and wrote nothing else of it */
 	bool timed;                           /* false: there was no clock */
 };
 
@@ -264,10 +265,13 @@ static void find_spans(const struct image_object *o, struct object_spans *ret)
 {
 	const struct h5_object *h = &o->o;
 	const struct h5_row *read = &h->row[0], *write = &h->row[1];
-	const struct h5_few *made = &h->few[H5_CREATE], *longer = &h->few[H5_EXTENT];
+	const struct h5_few *made = &h->few[H5_CREATE], *longer = &h->few[H5_EXTENT], *named = &h->few[H5_RENAME];
 	*ret = (struct object_spans){.reads = h5_row_is(read), .creates = made->calls && made->first};
 	ret->extends = longer->first && longer->last >= longer->first;
 	ret->writes = h5_row_is(write) || ret->creates || ret->extends;
+	/* Who gave an object another name made what has that name. */
+	ret->renames = !ret->writes && named->calls && named->first && named->last >= named->first;
+	ret->writes |= ret->renames;
 	for (int i = 0; i < H5_FEW; i++)
 		extend_span(&ret->all, h->few[i].first, h->few[i].last);
 	if (ret->reads)
@@ -278,6 +282,8 @@ static void find_spans(const struct image_object *o, struct object_spans *ret)
 		extend_span(&ret->write, made->first, made->last);
 	if (ret->extends)
 		extend_span(&ret->write, longer->first, longer->last);
+	if (ret->renames)
+		extend_span(&ret->write, named->first, named->last);
 	extend_span(&ret->all, ret->read.from, ret->read.to);
 	extend_span(&ret->all, ret->write.from, ret->write.to);
 	/* Without a clock: from when it was met, for as long as the program ran. */
@@ -301,7 +307,7 @@ static uint64_t emit_object_writes(struct teller *t, struct image_object *o, con
 	bool under_way = (h5_row_is(write) && write->begun > write->calls + write->failed) ||
 	                 (s->extends && !longer->calls && !longer->failed);
 	unsigned mode = ACCESS_WRITE | (s->creates ? ACCESS_CREATE : 0) | (h->flags & H5_WHOLE ? ACCESS_TRUNC : 0);
-	bool moved = (h5_row_is(write) && write->calls) || s->creates || longer->calls;
+	bool moved = (h5_row_is(write) && write->calls) || s->creates || s->renames || longer->calls;
 	unsigned evidence = moved ? TERM_evidence_must : under_way ? TERM_evidence_may : TERM_evidence_none;
 	uint64_t access = emit_h5_access(t, o, moved || under_way ? mode : ACCESS_WRITE, s->write, moved,
 	                                 how_ended(under_way, moved, s->timed), evidence, write);

@@ -236,6 +236,47 @@ int lineage_copies_from(struct lineage_walk *w, store_id version, struct edges *
 	return r == 0 ? carried_copies(&w->objects, version, ret) : r;
 }
 
+/* Which objects the execution gave another name, where it is not the one that was asked for before. 0, -errno. */
+static int load_renamed(struct lineage_walk *w, store_id exec)
+{
+	struct lineage_copies *c = &w->copies;
+	struct ios ios = {0};
+	bool is_new;
+	if (c->renamer == exec)
+		return 0;
+	c->renamer = 0;
+	idmap_release(&c->renamed);
+	c->renamed = (struct idmap){0};
+	int r = store_io(w->s, exec, &ios);
+	for (size_t i = 0; r >= 0 && i < ios.n; i++)
+		if (ios.v[i].api == TERM_ioapi_rename && ios.v[i].calls && !idmap_add(&c->renamed, ios.v[i].target, 1, &is_new))
+			r = -ENOMEM;
+	for (size_t i = 0; r >= 0 && c->renamed.n && i < ios.n; i++) {
+		uint32_t *only = ios.v[i].write && ios.v[i].api != TERM_ioapi_rename && ios.v[i].api != TERM_ioapi_flush
+		                     ? idmap_find(&c->renamed, ios.v[i].target)
+		                     : NULL;
+		if (only)
+			*only = 0;
+	}
+	ios_release(&ios);
+	if (r >= 0)
+		c->renamer = exec;
+	return r < 0 ? r : 0;
+}
+
+int lineage_is_renamed(struct lineage_walk *w, store_id version, store_id exec)
+{
+	store_id file;
+	int r = w->o->all ? 0 : lineage_is_object(w, version);
+	if (r > 0)
+		r = store_version_file(w->s, version, &file);
+	if (r <= 0)
+		return r;
+	r = load_renamed(w, exec);
+	const uint32_t *only = r == 0 ? idmap_find(&w->copies.renamed, file) : NULL;
+	return r < 0 ? r : only && *only;
+}
+
 int lineage_is_program(struct lineage_walk *w, store_id exec, store_id version, uint16_t mode)
 {
 	struct exec_brief x;
@@ -283,6 +324,7 @@ int lineage_is_holder_of_used(struct lineage_walk *w, store_id exec, store_id ve
 void lineage_copies_release(struct lineage_copies *c)
 {
 	idmap_release(&c->runs);
+	idmap_release(&c->renamed);
 	idmap_release(&c->by);
 	vec_release(&c->pairs);
 	vec_release(&c->touched[0]);

@@ -76,7 +76,10 @@ static int is_part_followed(struct lineage_walk *w, uint32_t i, const struct edg
 		int holds = is_holder(w, e->to, holders);
 		return holds ? holds : lineage_is_program(w, w->nodes[i].id, e->to, e->mode);
 	}
-	int r = lineage_copy_of(w, e->to, w->nodes[i].id, &from);
+	int r = lineage_is_renamed(w, e->to, w->nodes[i].id);
+	if (r != 0)
+		return r < 0 ? r : 0;
+	r = lineage_copy_of(w, e->to, w->nodes[i].id, &from);
 	return r < 0 ? r : !from->n;
 }
 

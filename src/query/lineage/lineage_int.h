@@ -67,6 +67,8 @@ struct lineage_copies {
 	struct idmap by;   /* hash of execution and copy, or original -> place in pairs, from 1 */
 	VEC(struct lineage_copy) pairs;
 	struct edges got, from, readers, made;
+	store_id renamer;     /* whose `renamed` is, 0 none */
+	struct idmap renamed; /* objects that it gave another name -> 1 it did nothing else to them, 0 it did */
 };
 
 /* One of several edges that are filed by one key. */
@@ -279,6 +281,9 @@ int lineage_connection_of(struct lineage_walk *w, store_id server, uint64_t n, s
 int lineage_copy_of(struct lineage_walk *w, store_id version, store_id exec, struct edges **ret);
 /* The versions that executions made from this one, as copies: edges to them, in ret. 0 or -errno. */
 int lineage_copies_from(struct lineage_walk *w, store_id version, struct edges *ret);
+/* Is the version one of an object that the execution only gave another name? It came from the version before, and from
+ * nothing else that the execution used. 1, 0, -errno. */
+int lineage_is_renamed(struct lineage_walk *w, store_id version, store_id exec);
 /* Is the version, which the execution used with that mode, its program or script, that says what is copied? 1, 0,
  * -errno. */
 int lineage_is_program(struct lineage_walk *w, store_id exec, store_id version, uint16_t mode);

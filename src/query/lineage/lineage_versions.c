@@ -88,7 +88,10 @@ static int follow_copy(struct lineage_walk *w, uint32_t i, struct lineage_bound 
 			r = lineage_is_holder_of_used(w, e->to, version);
 		return r > 0 ? lineage_reach_whole(w, exec) : r;
 	}
-	int r = lineage_copy_of(w, version, e->to, &from);
+	int r = lineage_is_renamed(w, version, e->to);
+	if (r != 0)
+		return r < 0 ? r : lineage_reach_partly(w, exec);
+	r = lineage_copy_of(w, version, e->to, &from);
 	if (r == 0 && !from->n)
 		return lineage_reach_whole(w, exec);
 	if (r == 0)
