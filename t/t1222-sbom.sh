@@ -92,4 +92,16 @@ for kind in cyclonedx spdx; do
 	cmd 0 export -f $kind evil.json && $PYTHON "$here/t/sbom.py" $kind "$out" >"$err" 2>&1 && says_not "$out" "$(printf '\033')"
 	check "a hostile name in $kind"
 done
+
+# A folder of a package that has no version in its name: it is of no package, and nothing else is told of it.
+for d in foo - -1 bar- ''; do
+	mkdir -p "lib/site-packages/$d.dist-info" && echo 'mod.py,,' >"lib/site-packages/$d.dist-info/RECORD"
+done
+cp fit.py lib/site-packages/mod.py
+cmd 0 run -q -- $PYTHON lib/site-packages/mod.py in.txt mod.json && cmd 0 export -f cyclonedx mod.json && says_not "$out" pkg:pypi &&
+	json '.components | map(select(.name | endswith("/mod.py")))[0].properties | map(select(.name == "stemma:package_unknown"))[0].value == "no-package"'
+check 'a dist-info folder without a name and a version is of no package'
+mkdir lib/site-packages/a_b-1.0.dist-info && echo 'mod.py,,' >lib/site-packages/a_b-1.0.dist-info/RECORD
+cmd 0 export -f cyclonedx mod.json && says "$out" pkg:pypi && json '[.components[] | select(.name == "a_b") | .version] == ["1.0"]'
+check 'one with both is of its package'
 finish

@@ -70,6 +70,20 @@ build $
 E
 cmd 0 adopt && sources out && is "$out" 'dep in a in2 / may'
 check 'build.ninja: blanks, variables, lines that go on, implicit inputs; what only orders is no input'
+fresh ninja-long
+sub=$(printf 'd%.0s' $(seq 100)) && mkdir "$sub" && echo s >"$sub/last" && sleep 0.02 && echo o >out && printf '# ninja log v6\n5\t9\t%s\tout\tab12\n' "$(date -r out +%s%N)" >.ninja_log
+{
+	echo "builddir = $W/$sub"
+	printf 'build out: cp'
+	seq -f ' $builddir/%g' 3000 | tr -d '\n'
+	echo ' $builddir/last'
+} >build.ninja
+cmd 0 adopt && sources out && is "$out" "$(seq 3000 | LC_ALL=C sort | tr '\n' ' ')last / may"
+check 'build.ninja: a variable has its value in each of many paths'
+fresh ninja-never
+echo o >out && printf '# ninja log v6\n5\t900000000000\t9999999999999999999\tout\tab12\n5\t900000000000\t9223372036854775807\tout\tab12\n' >.ninja_log
+cmd 0 adopt && cmd 0 show --json @ && says_not "$out" 9223372036 '"-'
+check '.ninja_log: a time that is none'
 
 # ---- DVC ----
 
@@ -232,6 +246,19 @@ cmd 0 adopt && says "$out" 'Slurm: 1 job; 1 more names no output  (1 document)' 
 check 'Slurm: the standard streams of a job, with patterns in their names; a step is no job'
 cmd 0 show --json @ && json '.things[0].executions[] | select(.argv[2] == "sbatch job.sh") | .exit.status == 3'
 check 'Slurm: command line and status'
+fresh slurm-bars
+echo o >out.txt && echo u >uniq && echo 1 >4711
+{
+	echo 'JobID|ExitCode|JobName|SubmitLine|StdOut|WorkDir'
+	echo "1|0:0|a|sbatch --wrap sort a|uniq|out.txt|$W"
+	echo "2|0:0|b|sbatch x|uniq"
+	echo "4711|0:0|c|sbatch x|out.txt|$W"
+} >jobs.sacct
+cmd 0 adopt && says "$out" 'Slurm: 1 job; 2 more name no output' && cmd 0 show --json @ && says_not "$out" '/uniq"'
+check 'Slurm: a line with a bar in a text, or with too few fields, names no file'
+rm -rf "$STEMMA_HOME" && printf 'JobID|ExitCode|StdOut\n1|0:0|out.txt|uniq|uniq\n2|0:0|out.txt\n' >jobs.sacct
+cmd 0 adopt && says "$out" 'Slurm: 1 job; 1 more names no output' && cmd 0 show --json @ && says_not "$out" '/uniq"'
+check 'Slurm: a column that the table lacks is not taken from behind its last'
 
 # ---- the audit daemon ----
 

@@ -5,9 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define PATHS_MOST 1000000     /* of one statement, and of .ninja_deps */
-#define EXPAND_MOST 65536      /* bytes of a path, or of a variable */
-#define RECORD_MOST (1u << 19) /* bytes, as ninja's own bound */
+#define PATHS_MOST 1000000         /* of one statement, and of .ninja_deps */
+#define EXPAND_MOST 65536          /* bytes of a path, or of a variable */
+#define STATEMENT_MOST (64u << 20) /* bytes of the paths of one statement */
+#define RECORD_MOST (1u << 19)     /* bytes, as ninja's own bound */
 
 /* ---- build.ninja ---- */
 
@@ -37,8 +38,8 @@ static bool is_name_char(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
 }
 
-/* What stands behind a $ at s.p[*i], which is moved past it, goes to b. */
-static void put_dollar(struct parser *p, struct str s, size_t *i, struct buf *b)
+/* What stands behind a $ at s.p[*i], which is moved past it, goes to b, where the path or the value begins at first. */
+static void put_dollar(struct parser *p, struct str s, size_t *i, struct buf *b, size_t first)
 {
 	char c = *i < s.n ? s.p[*i] : '\0';
 	size_t from = *i, end;
@@ -61,7 +62,7 @@ static void put_dollar(struct parser *p, struct str s, size_t *i, struct buf *b)
 		*i += c != '\0';
 		return;
 	}
-	if (b->n < EXPAND_MOST)
+	if (b->n - first < EXPAND_MOST)
 		buf_str(b, str_of(variable_of(p, str_n(s.p + from, end - from))));
 }
 
@@ -94,7 +95,7 @@ static void take_variable(struct parser *p, struct str line)
 	while (i < line.n && value.n < EXPAND_MOST) {
 		char c = line.p[i++];
 		if (c == '$')
-			put_dollar(p, line, &i, &value);
+			put_dollar(p, line, &i, &value, 0);
 		else
 			buf_char(&value, c);
 	}
@@ -113,18 +114,19 @@ static bool take_path(struct parser *p, struct str line, size_t *i)
 	while (*i < line.n && !strchr(" :|\n", line.p[*i]) && p->text.n - from < EXPAND_MOST) {
 		char c = line.p[(*i)++];
 		if (c == '$')
-			put_dollar(p, line, i, &p->text);
+			put_dollar(p, line, i, &p->text, from);
 		else
 			buf_char(&p->text, c);
 	}
 	if (p->text.n == from)
 		return false;
-	size_t *slot = p->at.n < PATHS_MOST ? vec_add(&p->at) : NULL;
+	const bool room = p->at.n < PATHS_MOST && p->text.n < STATEMENT_MOST;
+	size_t *slot = room ? vec_add(&p->at) : NULL;
 	buf_char(&p->text, '\0');
 	if (slot)
 		*slot = from;
 	else
-		p->error = p->at.n < PATHS_MOST ? -ENOMEM : p->error;
+		p->error = room ? -ENOMEM : p->error;
 	return slot != NULL;
 }
 
@@ -219,12 +221,12 @@ static bool take_column(struct str *s, uint64_t *ret)
 	return true;
 }
 
-/* Seconds since 1970, or ns since 1970, as versions of ninja have it. */
+/* Seconds since 1970, or ns since 1970, as versions of ninja have it. TIME_NONE where it is no time before 2116. */
 static int64_t mtime_of(uint64_t n)
 {
 	if (n > 1000000000000000000ull)
-		return (int64_t)n;
-	return n > 100000000 && n < 9000000000ull ? (int64_t)n * 1000000000 : TIME_NONE;
+		return n <= INT64_MAX / 2 ? (int64_t)n : TIME_NONE;
+	return n > 100000000 && n <= INT64_MAX / 2 / 1000000000 ? (int64_t)n * 1000000000 : TIME_NONE;
 }
 
 int ninja_each_entry(struct str text, int (*each)(void *arg, const struct ninja_entry *e), void *arg)

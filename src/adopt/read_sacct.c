@@ -26,18 +26,17 @@ static const char *const names[COLUMNS] = {"JobID",   "JobName",    "State",  "E
                                            "WorkDir", "SubmitLine", "StdOut", "StdErr",   "StdIn", "User"};
 #define FIELDS_MOST 128
 
-/* Cuts a line at its bars; the number of fields. */
+/* Cuts a line at its bars; the number of its fields, of which ret has the first FIELDS_MOST. */
 static size_t split_line(struct str line, struct str ret[FIELDS_MOST])
 {
-	size_t n = 0;
-	while (n < FIELDS_MOST) {
+	for (size_t n = 0;; n++) {
 		const char *bar = line.n ? memchr(line.p, '|', line.n) : NULL;
-		ret[n++] = str_n(line.p, bar ? (size_t)(bar - line.p) : line.n);
+		if (n < FIELDS_MOST)
+			ret[n] = str_n(line.p, bar ? (size_t)(bar - line.p) : line.n);
 		if (!bar)
-			break;
+			return n + 1;
 		line = str_n(bar + 1, line.n - (size_t)(bar - line.p) - 1);
 	}
-	return n;
 }
 
 /* 2026-11-28T12:13:05 here, in ns; TIME_NONE: Unknown, None. */
@@ -114,28 +113,48 @@ static int take_job(struct adopt_jobs *l, const char *path, const char *source, 
 	return rc;
 }
 
+/* Where the columns stand in the line with their names; SIZE_MAX where one is not there. */
+static void find_columns(const struct str *part, size_t n, size_t ret[COLUMNS])
+{
+	for (int c = 0; c < COLUMNS; c++) {
+		ret[c] = SIZE_MAX;
+		for (size_t i = n; i--;)
+			if (str_is(part[i], names[c]))
+				ret[c] = i;
+	}
+}
+
+/* The fields of a line of n, of which the line with the names has `head`. A text may have bars in it, which sacct does
+ * not mark: of a line with another number of fields, what stands before the first text is known, and no more. */
+static void take_fields(const struct str *part, size_t n, size_t head, const size_t at_column[COLUMNS],
+                        struct str ret[COLUMNS])
+{
+	static const enum column texts[] = {COL_NAME, COL_FOLDER, COL_LINE, COL_OUT, COL_ERR, COL_IN};
+	size_t known = n;
+	for (size_t i = 0; n != head && i < sizeof(texts) / sizeof(*texts); i++)
+		known = at_column[texts[i]] < known ? at_column[texts[i]] : known;
+	for (int c = 0; c < COLUMNS; c++)
+		ret[c] = at_column[c] < known ? part[at_column[c]] : str_n(NULL, 0);
+}
+
 /* 0, -ENOMEM. */
 static int take_lines(struct adopt_jobs *l, const char *path, const char *source, struct str text, uint64_t *ret_n)
 {
 	struct str part[FIELDS_MOST], field[COLUMNS];
 	size_t at_column[COLUMNS];
-	bool head = false;
+	size_t head = 0; /* how many columns there are; 0 before the line with their names */
 	int rc = 0;
 	for (size_t at = 0; at < text.n && rc == 0;) {
 		const char *end = memchr(text.p + at, '\n', text.n - at);
 		struct str line = str_n(text.p + at, end ? (size_t)(end - text.p) - at : text.n - at);
 		size_t n = split_line(line, part);
 		at += line.n + 1;
-		for (int c = 0; c < COLUMNS; c++)
-			for (size_t i = 0, found = 0; !head && i <= n; i++)
-				if (!found && (i == n || str_is(part[i], names[c])))
-					found = 1, at_column[c] = i;
 		if (!head) {
-			head = at_column[COL_ID] < n;
+			find_columns(part, n < FIELDS_MOST ? n : FIELDS_MOST, at_column);
+			head = n <= FIELDS_MOST && at_column[COL_ID] != SIZE_MAX ? n : 0;
 			continue;
 		}
-		for (int c = 0; c < COLUMNS; c++)
-			field[c] = at_column[c] < n ? part[at_column[c]] : str_n(NULL, 0);
+		take_fields(part, n, head, at_column, field);
 		if (!field[COL_ID].n || memchr(field[COL_ID].p, '.', field[COL_ID].n))
 			continue;
 		rc = take_job(l, path, source, field);

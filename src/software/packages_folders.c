@@ -106,9 +106,11 @@ static bool lists_path(struct str record, const char *path)
 /* One NAME-VERSION.dist-info. 0, -ENOMEM. */
 static int take_dist_info(struct folder *f, int fd, const char *entry)
 {
-	const char *hyphen = strchr(entry, '-');
+	/* each_entry has seen the suffix, which has a hyphen of its own. */
+	const struct str both = str_n(entry, strlen(entry) - strlen(".dist-info"));
+	const char *hyphen = both.n ? memchr(both.p, '-', both.n) : NULL;
 	struct str name = str_n(entry, hyphen ? (size_t)(hyphen - entry) : 0);
-	struct str version = hyphen ? str_n(hyphen + 1, strlen(hyphen + 1) - strlen(".dist-info")) : str_n(NULL, 0);
+	struct str version = hyphen ? str_n(hyphen + 1, both.n - name.n - 1) : str_n(NULL, 0);
 	char list[NAME_MAX + 16];
 	struct buf record = {0};
 	uint32_t package = MARK;
