@@ -59,18 +59,19 @@ static int may_hold(struct objects *o, store_id file)
 	store_id root;
 	struct file_info f;
 	struct carried *memo = carried_memo(o);
-	uint32_t *known = memo ? idmap_add(&memo->holders, file, 0, &is_new) : NULL;
-	if (!known)
+	if (!memo)
 		return -ENOMEM;
-	if (!is_new)
+	const uint32_t *known = idmap_find(&memo->holders, file);
+	if (known)
 		return (int)*known;
 	int r = store_objects_by_name(o->s, file, str_of("//"), &root, 1);
 	bool holds = r > 0;
 	if (r == 0 && (r = store_file(o->s, file, &f)) > 0)
 		for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
 			holds |= f.kind == TERM_kind_regular && str_ends(f.path, str_of(suffixes[i]));
-	*known = holds;
-	return r < 0 ? r : holds;
+	if (r < 0) /* which is not remembered as an answer */
+		return r;
+	return idmap_add(&memo->holders, file, holds, &is_new) ? holds : -ENOMEM;
 }
 
 /* Of the file's versions 1..n, the last whose makers did not tell what they did to each object. 1, 0, -errno. */
@@ -357,9 +358,12 @@ static int find_in_source(struct objects *o, const struct carried_pair *copy, st
 	/* The file had all then that began by this. */
 	const int64_t t = v.end != TIME_NEVER && v.end < copy->from.hi ? v.end : copy->from.hi;
 	r = find_object_then(o, file, inner, kind, t, ret);
-	if (r == 0 && find_carrier(o, file, n, ret_carrier) <= 0)
+	if (r != 0)
+		return r;
+	r = find_carrier(o, file, n, ret_carrier);
+	if (r <= 0)
 		*ret_carrier = 0;
-	return r;
+	return r < 0 ? r : 0;
 }
 
 int carried_pair(struct objects *o, store_id version, struct carried_pair *ret)
@@ -529,12 +533,19 @@ static int note_copies(struct objects *o, store_id version)
 	struct edges readers = {0};
 	struct carried *memo = carried_memo(o);
 	bool is_new;
-	if (!memo || !idmap_add(&memo->copied, version, 1, &is_new))
+	if (!memo)
 		return -ENOMEM;
-	int r = is_new ? store_readers(o->s, version, &readers) : 0;
+	if (idmap_find(&memo->copied, version))
+		return 0;
+	const size_t before = memo->copies.n;
+	int r = store_readers(o->s, version, &readers);
 	for (size_t i = 0; r >= 0 && i < readers.n; i++)
 		r = note_copies_by(o, readers.v[i].to, version);
 	edges_release(&readers);
+	if (r >= 0 && !idmap_add(&memo->copied, version, 1, &is_new))
+		r = -ENOMEM;
+	if (r < 0) /* they are asked for again, and are not to be there twice */
+		memo->copies.n = before;
 	return r < 0 ? r : 0;
 }
 
