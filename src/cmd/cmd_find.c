@@ -142,20 +142,46 @@ static void report_left_out(const struct found *f)
 	}
 }
 
-/* Is the expression true of executions, where no file was found? Then these may have been meant. */
-static bool finds_executions(struct cmd *c, const struct expr *e, const struct opts_find *o)
+/* Does the expression find anything of this kind? */
+static bool finds(struct cmd *c, const struct expr *e, enum expr_kind kind, const struct opts_find *o)
 {
 	struct err err = {0};
 	struct found f;
-	if (found_make(cmd_source(c), e, EXPR_EXECS, o->all, &err, &f) < 0)
+	if (found_make(cmd_source(c), e, kind, o->all, &err, &f) < 0)
 		return false;
 	bool any = f.n;
 	found_rows_release(&f);
 	return any;
 }
 
-/* others: where no file was found, executions were. Gives the exit status; STATUS_NOTHING if nothing was found. */
-static int print_found(struct cmd *c, const struct opts_find *o, const struct found *f, bool others)
+/* Puts `from` in the place of each `used`. Was there one? The tree has at most 64 levels. */
+static bool ask_from(struct expr *e)
+{
+	if (!e)
+		return false;
+	bool was = e->op == EXPR_used;
+	if (was)
+		e->op = EXPR_from;
+	was |= ask_from(e->a);
+	return ask_from(e->b) || was;
+}
+
+/* What to say where nothing was found. */
+enum instead { INSTEAD_nothing, INSTEAD_executions, INSTEAD_from };
+
+/* What the expression would find if it were asked in another way; changes it. */
+static enum instead look_instead(struct cmd *c, struct expr *e, const struct opts_find *o, enum expr_kind kind)
+{
+	if (kind != EXPR_FILES)
+		return INSTEAD_nothing;
+	bool executions = !o->files && finds(c, e, EXPR_EXECS, o);
+	if (ask_from(e) && finds(c, e, EXPR_FILES, o))
+		return INSTEAD_from;
+	return executions ? INSTEAD_executions : INSTEAD_nothing;
+}
+
+/* Gives the exit status; STATUS_NOTHING if nothing was found. */
+static int print_found(struct cmd *c, const struct opts_find *o, const struct found *f, enum instead instead)
 {
 	struct find w = {.c = c, .o = o};
 	bool viewing = store_view_begin(c->store, VIEW_WALK) == 0; /* many small questions */
@@ -175,7 +201,10 @@ static int print_found(struct cmd *c, const struct opts_find *o, const struct fo
 		report("%zu of these are from runs that still continue, or whose recording was cut off", f->unended);
 	if (status == STATUS_OK && !f->n) {
 		report("nothing found");
-		if (f->kind == EXPR_FILES && !o->files && others)
+		if (instead == INSTEAD_from)
+			report_hint("'used' finds what the readers themselves wrote; 'from' also finds what others made of it, as "
+			            "through a pipe");
+		else if (instead == INSTEAD_executions)
 			report_hint("only files were searched; use --execs for executions, --runs for runs");
 		status = STATUS_NOTHING;
 	}
@@ -209,11 +238,11 @@ int cmd_find(struct cmd *c, const struct opts_find *o)
 	int status = cmd_store(c, o->no_index), r = 0;
 	if (status == STATUS_OK && (r = found_make(cmd_source(c), e, kind, o->all, &err, &f)) < 0)
 		status = report_err(&err, r == -EINVAL ? STATUS_USAGE : cmd_target_status(r));
-	const bool others = status == STATUS_OK && !f.n && kind == EXPR_FILES && !o->files && finds_executions(c, e, o);
+	const enum instead instead = status == STATUS_OK && !f.n ? look_instead(c, e, o, kind) : INSTEAD_nothing;
 	expr_free(e);
 	if (status != STATUS_OK)
 		return status;
-	status = print_found(c, o, &f, others);
+	status = print_found(c, o, &f, instead);
 	found_rows_release(&f);
 	return status;
 }

@@ -229,7 +229,7 @@ static int select_reachable(const struct select *w, const char *text, enum linea
 	}
 	if (r == 0 && w->kind != EXPR_FILES)
 		r = lift_execs(w, &execs, ret);
-	if (r == 0 && w->o->ret_unseen && !w->sure)
+	if (r == 0 && w->o->ret_unseen && !w->o->sure)
 		*w->o->ret_unseen += l.omitted[OMIT_unseen];
 	idset_close(ret);
 	lineage_release(&l);
@@ -490,7 +490,8 @@ static int eval_condition(const struct select *w, const struct expr *e, struct i
 	return by_exec(w, &a, ret);
 }
 
-/* ret: empty at first. "not" turns sure into possible, so that what is left is sure. 0, -errno. */
+/* ret: empty at first. "not" turns sure into possible, so that what is left is sure; and possible into sure, so that
+ * what only may fit the condition is still possible. 0, -errno. */
 static int eval_expr(const struct select *w, const struct expr *e, struct idset *ret)
 {
 	struct idset other = {0};
@@ -498,7 +499,7 @@ static int eval_expr(const struct select *w, const struct expr *e, struct idset 
 	int r;
 	switch (e->op) {
 	case EXPR_NOT:
-		not .sure = !w->sure && w->o->sure;
+		not .sure = !w->sure;
 		r = eval_expr(&not, e->a, &other);
 		if (r == 0)
 			r = select_all(w, w->kind, ret);

@@ -24,7 +24,8 @@ struct select_options {
 	int64_t skew;
 	const char *system_extra;
 	bool all; /* versions: also streams, absent and system files */
-	/* Only what is sure: each edge that a condition follows is, and what is under a `not` is not even possible. */
+	/* Only what is sure: each edge that a condition follows is, and what is under a `not` is not even possible. Else
+	 * all that is possible: what is under a `not` is left out only where it is sure. */
 	bool sure;
 	/* Out, if not NULL: `from FILE@{N}` does not go on to a later version that nobody was seen writing, and counts it
 	 * here. */
