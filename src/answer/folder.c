@@ -27,16 +27,20 @@ void folder_release(struct folder *f)
 /* The stages by their kinds, the first one first. 0, -errno. */
 static int programs_text(struct store *s, const struct why *n, struct buf *b)
 {
-	bool pipeline = n->n_direct == 1;
+	uint32_t *order = calloc(n->n_makers + 1, sizeof(*order));
 	int r = 0;
+	if (!order)
+		return -ENOMEM;
+	why_order_makers(n, n->n_makers, order);
 	for (size_t k = 0; k < n->n_makers && r >= 0; k++) {
 		struct buf name = {0};
-		buf_printf(b, "%s", k ? pipeline ? " | " : ", " : "");
-		r = exec_name(s, n->reps[pipeline ? n->n_makers - 1 - k : k], true, 400, &name);
+		buf_printf(b, "%s", n->n_direct == 1 ? why_word_between(n, order, k, n->n_makers) : k ? ", " : "");
+		r = exec_name(s, n->reps[order[k]], true, 400, &name);
 		if (r >= 0)
 			buf_str(b, command_kind(buf_cstr(&name)));
 		buf_release(&name);
 	}
+	free(order);
 	return r < 0 ? r : b->failed ? -ENOMEM : 0;
 }
 

@@ -9,6 +9,7 @@
 
 #define HELPER_DEPTH 8 /* executions between a program's output and its input, all of which count to it */
 #define ABOVE 64       /* forks and execs from a shell up to what is named */
+#define FORKS_BELOW 8  /* forks of a shell, one below the other, that are looked at for what they started */
 
 const char *why_role_word(enum why_role role, bool many)
 {
@@ -25,6 +26,7 @@ void why_release(struct why *n)
 {
 	lineage_release(&n->l);
 	free(n->makers);
+	free(n->stage);
 	free(n->helpers);
 	free(n->reps);
 	free(n->times);
@@ -238,8 +240,44 @@ static int merge_makers(struct store *s, struct why *n)
 	return r;
 }
 
-/* Of wrappers and of shells that were given a command, what people mean is what started them, if that is in the record.
- * all: it is the opener itself. Sets n->within, 0 where there is none. 0, -errno. */
+/* Is the execution one of the makers? Linear in them. */
+static bool is_among_makers(const struct why *n, store_id exec)
+{
+	for (size_t i = 0; i < n->n_makers; i++)
+		if (n->l.nodes[n->makers[i]].id == exec || n->reps[i] == exec)
+			return true;
+	return false;
+}
+
+/* Did a shell, or forks of it, start a program that is none of the makers? 1, 0, -errno. */
+static int starts_others(const struct answer_source *a, const struct why *n, store_id shell, int depth)
+{
+	struct edges e = {0};
+	int r = store_informs(a->store, shell, &e);
+	bool found = false;
+	for (size_t i = 0; i < e.n && r >= 0 && !found; i++) {
+		struct exec_brief x;
+		if (e.v[i].via != TERM_via_fork || is_among_makers(n, e.v[i].to))
+			continue;
+		r = store_exec_brief(a->store, e.v[i].to, &x);
+		if (r > 0 && x.n)
+			found = true;
+		else if (r > 0 && depth)
+			found = (r = starts_others(a, n, e.v[i].to, depth - 1)) > 0;
+	}
+	edges_release(&e);
+	return r < 0 ? r : found;
+}
+
+/* Does a shell that was given its commands do more than to run what made the version, once: is it a script? 1, 0,
+ * -errno. */
+static int is_script_in_argument(const struct answer_source *a, const struct why *n, store_id shell)
+{
+	return n->n_direct > 1 ? 1 : starts_others(a, n, shell, FORKS_BELOW);
+}
+
+/* Of wrappers and of shells that were given one command, what people mean is what started them, if that is in the
+ * record. all: it is the opener itself. Sets n->within, 0 where there is none. 0, -errno. */
 static int find_within(const struct answer_source *a, struct why *n, bool all)
 {
 	store_id id = n->opener != UINT32_MAX ? n->l.nodes[n->opener].id : 0, at = id;
@@ -258,6 +296,8 @@ static int find_within(const struct answer_source *a, struct why *n, bool all)
 			n->within = at;
 		if (!is_fork && !fold_is_starter(class))
 			break;
+		if (!is_fork && class == FOLD_command && (r = is_script_in_argument(a, n, at)) != 0)
+			return r < 0 ? r : 0;
 		at = parent;
 	}
 	return 0;
@@ -268,6 +308,7 @@ static bool alloc_lists(struct why *n)
 {
 	size_t nodes = n->l.n_nodes + 1;
 	n->makers = calloc(nodes, sizeof(*n->makers));
+	n->stage = calloc(nodes, sizeof(*n->stage));
 	n->helpers = calloc(2 * nodes, sizeof(*n->helpers)); /* all parts, and makers for which another one stands */
 	n->reps = calloc(nodes, sizeof(*n->reps));
 	n->times = calloc(nodes, sizeof(*n->times));
@@ -277,8 +318,8 @@ static bool alloc_lists(struct why *n)
 	n->sort = calloc(nodes, sizeof(*n->sort));
 	n->role = calloc(nodes, sizeof(*n->role));
 	n->is = calloc(nodes, sizeof(*n->is));
-	const void *lists[] = {n->makers,        n->helpers, n->reps, n->times, n->inputs,
-	                       n->opener_inputs, n->certain, n->sort, n->role,  n->is};
+	const void *lists[] = {n->makers,        n->stage,   n->helpers, n->reps, n->times, n->inputs,
+	                       n->opener_inputs, n->certain, n->sort,    n->role, n->is};
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		if (!lists[i])
 			return false;
@@ -457,4 +498,34 @@ store_id why_input_user(const struct why *n, size_t input)
 		if (n->l.edges[k].type == LINEAGE_USED && n->l.edges[k].to == n->inputs[input])
 			return n->l.nodes[n->l.edges[k].from].id;
 	return 0;
+}
+
+/* Of the k-th maker that is told. */
+static uint32_t stage_of(const struct why *n, const uint32_t *order, size_t k)
+{
+	return n->stage[n->makers[order[k]]];
+}
+
+void why_order_makers(const struct why *n, size_t n_shown, uint32_t *ret)
+{
+	size_t told = 0;
+	for (size_t k = 0; n->n_direct != 1 && k < n_shown; k++)
+		ret[told++] = (uint32_t)k;
+	for (size_t end = n_shown, first; told < n_shown; end = first) {
+		for (first = end - 1; first && n->stage[n->makers[first - 1]] == n->stage[n->makers[end - 1]];)
+			first--;
+		for (size_t k = first; k < end; k++)
+			ret[told++] = (uint32_t)k;
+	}
+}
+
+const char *why_word_between(const struct why *n, const uint32_t *order, size_t k, size_t n_shown)
+{
+	if (!k)
+		return "";
+	if (n->n_direct != 1)
+		return k + 1 < n->n_direct ? ", " : k < n->n_direct ? " and " : " after ";
+	if (stage_of(n, order, k) != stage_of(n, order, k - 1))
+		return " | ";
+	return k + 1 < n_shown && stage_of(n, order, k + 1) == stage_of(n, order, k) ? ", " : " and ";
 }

@@ -34,6 +34,7 @@ struct why {
 	struct lineage l;
 	uint32_t *makers; /* nodes: who wrote it, then who wrote to the pipe that they read, and so on backwards */
 	size_t n_makers, n_direct;
+	uint32_t *stage;   /* of each node that is a maker: how many makers its data pass on their way to the version */
 	uint32_t *helpers; /* nodes of those that took part and are not named */
 	size_t n_helpers;
 	store_id *reps;          /* beside makers: to which execution each counts */
@@ -64,6 +65,12 @@ enum why_flags {
 /* flags: of enum why_flags. 0, and *ret is to be released; or -errno. */
 int why_find(const struct answer_source *a, store_id version, unsigned flags, struct why *ret);
 void why_release(struct why *n);
+/* In which order the first n_shown makers are told: their places in makers, room for n_shown. In a pipeline (one wrote
+ * the version) those come first from which the data came first. */
+void why_order_makers(const struct why *n, size_t n_shown, uint32_t *ret);
+/* What stands before the k-th of them: nothing, " | " where the data pass from one to the next, else ", ", " and " or
+ * " after ". */
+const char *why_word_between(const struct why *n, const uint32_t *order, size_t k, size_t n_shown);
 /* Is that input, by its place in inputs, sure all along the way? */
 bool why_is_certain(const struct why *n, size_t input);
 /* Who used that input, by its place in inputs; 0: nobody did. Goes through all edges. */

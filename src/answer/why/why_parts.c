@@ -41,12 +41,14 @@ static int class_of(const struct parts *p, uint32_t node, enum fold_class *ret)
 	return r < 0 ? r : 0;
 }
 
-/* Gives the node a part and queues it. A node that has one keeps it. The queue has room for each node once. */
-static void add_part(struct parts *p, uint32_t node, enum part part)
+/* Gives the node a part and queues it. stage: n->stage of it. A node that has a part keeps it. The queue has room for
+ * each node once. */
+static void add_part(struct parts *p, uint32_t node, enum part part, uint32_t stage)
 {
 	if (p->part[node] != PART_NONE)
 		return;
 	p->part[node] = (unsigned char)part;
+	p->n->stage[node] = stage;
 	p->queue[p->n_queue++] = node;
 }
 
@@ -65,7 +67,7 @@ static int add_direct(struct parts *p)
 			return role;
 		if (role == MAKER_WRITER) {
 			n->sure &= p->part[e->to] != PART_NONE || e->e.sure;
-			add_part(p, e->to, PART_STAGE);
+			add_part(p, e->to, PART_STAGE, 0);
 			continue;
 		}
 		uint32_t from = maker_forked_from(p->m, e->to);
@@ -124,7 +126,7 @@ static int add_stream_writers(struct parts *p, uint32_t reader, uint32_t stream,
 		if (part < 0)
 			return part;
 		if (role == MAKER_WRITER)
-			add_part(p, e->to, (enum part)part);
+			add_part(p, e->to, (enum part)part, p->n->stage[reader] + (p->part[reader] == PART_STAGE));
 	}
 	return pipe < 0 ? pipe : 0;
 }
@@ -203,7 +205,7 @@ static int add_upstream(struct parts *p, uint32_t part)
 		else if (e->type == LINEAGE_USED && (r = is_handed_back(p, part, e->to)) > 0)
 			r = add_handed_writers(p, part, e->to);
 		else if (why_is_fork(e))
-			add_part(p, e->to, (enum part)p->part[part]);
+			add_part(p, e->to, (enum part)p->part[part], p->n->stage[part]);
 	}
 	return r;
 }

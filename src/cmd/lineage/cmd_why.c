@@ -68,13 +68,13 @@ static int fmt_job(struct store *s, store_id exec, struct buf *b)
 static int fmt_makers(struct cmd *c, const struct why *n, size_t max, bool shell, struct buf *b)
 {
 	size_t shown = n->n_makers < PIPELINE_MAX ? n->n_makers : PIPELINE_MAX;
-	bool pipeline = n->n_direct == 1; /* then each wrote for the one before it in the list */
+	uint32_t order[PIPELINE_MAX];
 	int r = 0;
+	why_order_makers(n, shown, order);
 	for (size_t k = 0; k < shown && r >= 0; k++) {
-		if (k)
-			buf_printf(b, pipeline ? " | " : k + 1 < n->n_direct ? ", " : k < n->n_direct ? " and " : " after ");
+		buf_printf(b, "%s", why_word_between(n, order, k, shown));
 		size_t from = b->n;
-		size_t maker = pipeline ? shown - 1 - k : k;
+		const size_t maker = order[k];
 		r = n->all ? 0 : fmt_job(c->store, n->reps[maker], b);
 		const bool job = r > 0;
 		r = r ? r : exec_name(c->store, n->reps[maker], true, max ? max * 4 : KIND_ARGV, b);
