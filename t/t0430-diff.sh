@@ -41,7 +41,7 @@ again
 cmd 1 diff --json && json '.first_cause | .rung == "inputs" and (.subject | endswith("/a.txt")) and .kind == "changed" and (.change_seen | not) and .a.version == 1 and .b.version == 2' &&
 	json '.first_cause.reaches == 3' && json '[.rungs[] | select(.name == "inputs").differences[].subject] | length == 1'
 check 'an input edited by hand is the first cause, and reaches what is made of it'
-cmd 1 diff && says "$out" 'first cause   an input: a.txt  51 B -> 66 B (@{1} -> @{2})' && says "$out" 'modified outside the recorded runs' && says "$out" 'reaches 3 of 4 outputs of B'
+cmd 1 diff && says "$out" 'first cause   an input: a.txt  51 B -> 66 B (@{1} -> @{2})' && says "$out" 'modified outside the recorded runs' && says "$out" 'reaches 3 of the 4 outputs of B'
 check 'the same in words'
 
 run sh -c 'seq 30 >a.txt'

@@ -18,7 +18,7 @@ with h5py.File('o.h5', 'w') as f:
 END
 echo 1 >g.txt
 cmd 0 run -q --hdf5 --digest -- $PYTHON w.py && echo 2 >g.txt && cmd 0 run -q --hdf5 --digest -- $PYTHON w.py
-cmd 1 diff o.h5//x && says "$out" 'first cause   an input: g.txt' && says "$out" 'outputs       o.h5//x  another version' && says "$out" 'reaches 1 of 1 outputs'
+cmd 1 diff o.h5//x && says "$out" 'first cause   an input: g.txt' && says "$out" 'outputs       o.h5//x  another version' && says "$out" 'reaches the only output'
 check 'two versions of a dataset differ, by the same cause as their files'
 cmd 1 diff o.h5 && says "$out" 'first cause   an input: g.txt' && cmd 1 diff --json o.h5//x && jq -e '.first_cause.subject | endswith("/g.txt")' "$out" >/dev/null
 check '... and so says the JSON'

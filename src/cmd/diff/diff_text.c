@@ -67,6 +67,11 @@ int diff_text(const struct diff_view *v)
 		r = diff_side_name(v, side, &b);
 		printf("%c  %s\n", "AB"[side], buf_cstr(&b));
 	}
+	buf_reset(&b);
+	if (r == 0)
+		r = diff_made_from(v, &b);
+	if (b.n)
+		puts(buf_cstr(&b));
 	puts("");
 	buf_reset(&b);
 	if (r == 0)

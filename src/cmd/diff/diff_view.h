@@ -24,6 +24,9 @@ void diff_pass_over_rerun(struct diff *d);
 
 /* "01J... sh pipeline.sh, 2026-11-21T14:50:04" */
 int diff_side_name(const struct diff_view *v, int side, struct buf *b);
+/* Of two versions, where one was made directly from the other: "B was made from A by sed -i s/2/3/ q"; else nothing. 0,
+ * -errno. */
+int diff_made_from(const struct diff_view *v, struct buf *b);
 /* One item: "reads/b.fq  1.2 KiB -> 1.3 KiB (@{1} -> @{2})". 0, -errno. */
 int diff_item_text(const struct diff_view *v, const struct diff_item *i, struct buf *b);
 /* Who changed it: "changed by sed -i ... in run ABCD1234, 2026-..."; nothing where there is nothing to say. 0, -errno.

@@ -1,6 +1,7 @@
 /* diff_words.c - the sentences of a diff. */
 #include "cmd/diff/diff_view.h"
 
+#include <errno.h>
 #include <math.h>
 
 /* 0, also where there is none; -errno. */
@@ -16,11 +17,59 @@ static int run_name(struct store *s, store_id id, struct buf *b)
 	return r < 0 ? r : 0;
 }
 
+/* Name and number of a version; where the other side's are the same, its id too. 0, -errno. */
+static int version_side_name(const struct diff_view *v, int side, const struct version_info *ver, struct buf *b)
+{
+	const struct diff_side_info *i = v->d->side;
+	struct version_info other;
+	struct file_info f;
+	struct buf there = {0};
+	size_t from = b->n;
+	int r = store_version(v->s, i[!side].id, &other);
+	r = r > 0 ? store_file(v->s, other.file, &f) : r;
+	if (r > 0)
+		version_name(&there, &other, &f);
+	r = r < 0 ? r : store_file(v->s, ver->file, &f);
+	if (r > 0)
+		version_name(b, ver, &f);
+	const struct str name = str_n(b->p + from, b->n - from);
+	if (r > 0 && i[0].id != i[1].id && i[!side].what == DIFF_VERSION && str_eq(buf_view(&there), name))
+		buf_printf(b, "  %.10s", ver->pub.text);
+	buf_release(&there);
+	return r < 0 ? r : 0;
+}
+
+int diff_made_from(const struct diff_view *v, struct buf *b)
+{
+	const struct diff_side_info *i = v->d->side;
+	if (i[0].what != DIFF_VERSION || i[1].what != DIFF_VERSION || i[0].id == i[1].id)
+		return 0;
+	for (int k = 1; k >= 0; k--) {
+		struct edges gens = {0}, uses = {0};
+		store_id by = 0;
+		int r = store_gens(v->s, i[k].id, &gens);
+		for (size_t g = 0; r == 0 && g < gens.n && !by; g++) {
+			r = gens.v[g].sure ? store_uses(v->s, gens.v[g].to, &uses) : 0;
+			for (size_t u = 0; r == 0 && gens.v[g].sure && u < uses.n; u++)
+				if (uses.v[u].sure && uses.v[u].to == i[!k].id && uses.v[u].lo < gens.v[g].hi)
+					by = gens.v[g].to;
+		}
+		edges_release(&gens);
+		edges_release(&uses);
+		if (r == 0 && by) {
+			buf_printf(b, "%c was made from %c by ", "AB"[k], "AB"[!k]);
+			return exec_name(v->s, by, true, 60, b) < 0 ? -EIO : 0;
+		}
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
 int diff_side_name(const struct diff_view *v, int side, struct buf *b)
 {
 	const struct diff_side_info *i = &v->d->side[side];
 	struct version_info ver;
-	struct file_info f;
 	int64_t when = i->start;
 	int r = 0;
 	switch (i->what) {
@@ -32,9 +81,8 @@ int diff_side_name(const struct diff_view *v, int side, struct buf *b)
 		break;
 	case DIFF_VERSION:
 		r = store_version(v->s, i->id, &ver);
-		r = r > 0 ? store_file(v->s, ver.file, &f) : r;
 		if (r > 0) { /* its own time, not that of the oldest thing that it came from */
-			version_name(b, &ver, &f);
+			r = version_side_name(v, side, &ver, b);
 			when = ver.end != TIME_NEVER && ver.end != TIME_NONE ? ver.end : ver.start;
 		}
 		break;
@@ -173,7 +221,7 @@ int diff_item_text(const struct diff_view *v, const struct diff_item *i, struct 
 			           i->kind == DIFF_ADDED ? "B" : "A");
 		return 0;
 	case DIFF_order:
-		buf_printf(b, "%u pairs started in a different order, first ", i->count);
+		buf_printf(b, "%u pair%s of programs started in a different order, first ", i->count, str_plural(i->count));
 		fmt_name(b, i->subject);
 		return 0;
 	case DIFF_resources:
@@ -288,6 +336,19 @@ static void cause_build(const struct diff *d, const struct diff_item *program, s
 		buf_printf(b, "\n  and %zu more that differ in its build", more - 1);
 }
 
+/* outputs: how many the side has. */
+static void reach_text(const struct diff_item *i, size_t outputs, int side, struct buf *b)
+{
+	const char *name = side ? "B" : "A";
+	if (outputs == 1) {
+		buf_printf(b, "\nreaches the only output of %s%s", name, i->reaches_differing ? ", which differs" : "");
+		return;
+	}
+	buf_printf(b, "\nreaches %u of the %zu outputs of %s", i->reaches, outputs, name);
+	if (i->reaches_differing)
+		buf_printf(b, "; %u of these %s", i->reaches_differing, i->reaches_differing == 1 ? "differs" : "differ");
+}
+
 int diff_cause_text(const struct diff_view *v, struct buf *b)
 {
 	static const char *const what[DIFF_CATEGORIES] = {
@@ -316,9 +377,7 @@ int diff_cause_text(const struct diff_view *v, struct buf *b)
 		cause_build(d, i, b);
 	if (i->reaches) {
 		int side = i->kind == DIFF_REMOVED ? 0 : 1;
-		buf_printf(b, "\nreaches %u of %zu outputs of %s", i->reaches, d->side[side].outputs, side ? "B" : "A");
-		if (i->reaches_differing)
-			buf_printf(b, ", %u of them known to differ", i->reaches_differing);
+		reach_text(i, d->side[side].outputs, side, b);
 	}
 	return r;
 }

@@ -72,12 +72,13 @@ static int find_maker(struct store *s, store_id version, store_id *ret)
 	return r;
 }
 
-/* Who made the later of the two versions. 0, -errno. */
+/* Who made the later of the two versions, and when; of what nobody was seen writing, when its time of modification
+ * says. 0, -errno. */
 static int find_change(struct store *s, const struct dversion *a, const struct dversion *b, struct diff_item *i)
 {
 	const struct dversion *later = !a ? b : !b || a->end > b->end ? a : b;
 	i->unseen = later->origin != ORIGIN_OBSERVED;
-	i->when = later->origin == ORIGIN_EXTERNAL && later->mtime != TIME_NONE ? later->mtime : later->end;
+	i->when = i->unseen && later->mtime != TIME_NONE ? later->mtime : later->end;
 	if (a && b && a->file == b->file)
 		i->changes = a->n > b->n ? a->n - b->n : b->n - a->n;
 	return i->unseen ? 0 : find_maker(s, later->id, &i->changed_by);

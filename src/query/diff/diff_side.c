@@ -50,17 +50,31 @@ static bool random_part(const char *p, size_t n)
 	return n >= 6 && (digit + upper + lower > 1 || (digit && n >= 4));
 }
 
-/* A name that gcc (cc and six characters) or Python (tmp and eight) draws, where chance gave it small letters only. */
-static bool is_drawn_name(const char *p, size_t n)
+/* How much of a component is a name that gcc (cc and six characters), R (Rtmp and six) or Python (tmp and eight) draws,
+ * also where chance gave it small letters only; 0: it begins otherwise. Where Python drew a _, a digit, too, tells the
+ * name from one like tmp_results. */
+static size_t drawn_name(const char *p, size_t n)
 {
-	return (n == 8 && !memcmp(p, "cc", 2)) || (n == 11 && !memcmp(p, "tmp", 3));
+	size_t word = 0, python = 0;
+	bool digit = false;
+	while (word < n && isalnum((unsigned char)p[word]))
+		word++;
+	for (; python < n && (islower((unsigned char)p[python]) || isdigit((unsigned char)p[python]) || p[python] == '_');
+	     python++)
+		digit |= isdigit((unsigned char)p[python]) != 0;
+	if (python == 11 && (word == 11 || digit) && memcmp(p, "tmp", 3) == 0)
+		return python;
+	if ((word == 8 && memcmp(p, "cc", 2) == 0) || (word == 10 && memcmp(p, "Rtmp", 4) == 0))
+		return word;
+	return 0;
 }
 
-/* Does a component call itself temporary: `tmp.aB3xYz12`, `.tmpQ1w2e3`, `out.vcf.tmp.1234`? */
+/* Does a component call itself temporary: `tmp.aB3xYz12`, `.tmpQ1w2e3`, `RtmpuivQYx`, `out.vcf.tmp.1234`? */
 static bool is_temporary_name(const char *p, size_t n)
 {
 	size_t dot = n && *p == '.';
-	return (n > dot + 3 && memcmp(p + dot, "tmp", 3) == 0) || memmem(p, n, ".tmp.", 5);
+	return (n > dot + 3 && memcmp(p + dot, "tmp", 3) == 0) ||
+	       (n > 4 && memcmp(p, "Rtmp", 4) == 0 && drawn_name(p, n)) || memmem(p, n, ".tmp.", 5);
 }
 
 /* A component below a directory for temporary files: `tmp.aB3xYz12`, `ccq1W2e3.o`, `job-4711` become `tmp.*`, `*.o`,
@@ -68,13 +82,13 @@ static bool is_temporary_name(const char *p, size_t n)
 static void mask_component(const char *p, size_t n, struct buf *out)
 {
 	for (size_t i = 0; i < n;) {
-		size_t k = i;
-		while (k < n && isalnum((unsigned char)p[k]))
+		size_t name = i ? 0 : drawn_name(p, n), k = i + name;
+		while (!name && k < n && isalnum((unsigned char)p[k]))
 			k++;
 		bool number = k > i;
 		for (size_t j = i; j < k; j++)
 			number &= isdigit((unsigned char)p[j]) != 0;
-		bool drawn = random_part(p + i, k - i) || (!i && is_drawn_name(p, k));
+		bool drawn = name || random_part(p + i, k - i);
 		if (k > i && (drawn || (number && k - i >= 2)))
 			buf_char(out, '*');
 		else
@@ -469,13 +483,14 @@ static int check_named(struct store *s, struct side *sd, struct dversion *v)
 	return r < 0 ? r : 0;
 }
 
-/* May the version count for its name: as an output one that is named, as an input one that somebody read? */
+/* May the version count for its name: as an output the one that was asked for, also where another file took its name
+ * since, else one that is named; as an input one that somebody read? */
 static bool may_count(const struct side *sd, const struct dversion *v)
 {
 	if (is_untouched(v))
 		return false;
 	if (v->made)
-		return v->named && (sd->info.what != DIFF_VERSION || v->id == sd->info.id);
+		return sd->info.what == DIFF_VERSION ? v->id == sd->info.id : v->named;
 	return v->first_user != NONE;
 }
 
