@@ -262,6 +262,71 @@ lie "UPDATE stemma_index.file SET name = repeat('x', 500) WHERE name = 'index'" 
 lie "INSERT INTO stemma_index.file SELECT 'f' || i, 5, '', true FROM generate_series(1, 140000) i" 'many files'
 cat "$T/lies" >"$err" && [ ! -s "$T/lies" ] && [ $wrong -gt 20 ]
 check 'so is all else that cannot be: no answer is wrong'
+most() # ROWS: the most memory in KiB that a question takes where that many files are said to be there
+{
+	sql "INSERT INTO stemma_index.file SELECT 'f' || i, 5, '', true FROM generate_series(1, $1) i" >/dev/null || return 1
+	$PYTHON -c 'import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=2, stderr=2); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$STEMMA" --store "$db" why c 2>"$err"
+	sql "DELETE FROM stemma_index.file; INSERT INTO stemma_index.file SELECT * FROM file_kept"
+}
+few=$(most 140000) && many=$(most 1200000) && echo "# $few and $many KiB" && says "$err" 'makes no sense' && [ "$many" -lt $((few + 16384)) ]
+check 'however many rows are there, no more are fetched than can be used'
+
+# A server that goes silent: at the first page, or before the first word. silent.py passes on what is said until a word comes, then nothing.
+cat >"$T/silent.py" <<'EOF'
+import select, socket, sys
+to, word = sys.argv[1], sys.argv[2].encode()
+s = socket.socket()
+s.bind(('127.0.0.1', 0))
+s.listen(8)
+print(s.getsockname()[1], flush=True)
+other, held = {}, []
+while True:
+    for c in select.select([s] + list(other), [], [])[0]:
+        if c is s:
+            c = s.accept()[0]
+            held.append(c)
+            if word:
+                server = socket.socket(socket.AF_UNIX)
+                server.connect(to)
+                other[c], other[server] = server, c
+            continue
+        data = c.recv(65536)
+        if not data or word in data:
+            held += [c, other[c]]
+            gone = other.pop(c)
+            other.pop(gone)
+            if not data:
+                gone.close()
+            continue
+        other[c].sendall(data)
+EOF
+silent() # WORD QUESTION...: its status is the function's; stopped after a minute and a half
+{
+	$PYTHON "$T/silent.py" "$PGHOST/.s.PGSQL.$PGPORT" "$1" >"$T/port" 2>>"$T/silent.err" &
+	silent=$!
+	while [ ! -s "$T/port" ]; do
+		sleep 0.1
+	done
+	port=$(cat "$T/port")
+	shift
+	PGSSLMODE=disable PGGSSENCMODE=disable timeout 90 "$STEMMA" --store "postgresql://127.0.0.1:$port/site" "$@" >"$out" 2>"$err"
+	set -- $?
+	kill $silent
+	: >"$T/port"
+	return "$1"
+}
+silent '' why c
+[ $? = 125 ] && says "$err" "127.0.0.1" "$port"
+check 'a server that says nothing is given up'
+export STEMMA_DATABASE_TIMEOUT=2
+for word in stemma_index.file stemma_index.page; do
+	silent $word why c
+	[ $? = 125 ] && says "$err" "127.0.0.1" "$port" 'did not answer within 2 s'
+	check "so is one that goes silent when it is asked for $word"
+done
+silent no_such_word why c && says "$out" 'made by'
+check 'and one that answers answers'
+unset STEMMA_DATABASE_TIMEOUT
 sql "UPDATE stemma_index.page SET bytes = set_byte(bytes, 5000, get_byte(bytes, 5000) # 1) WHERE file = 'index'" && cmd 125 --store "$db" why c && says "$err" 'site load --questions' && cmd 0 site load "$db" --questions && cmd 0 --store "$db" why c
 check 'and what was damaged is written again'
 sql 'DROP SCHEMA stemma_index CASCADE' && cmd 1 --store "$db" why c && says "$err" 'has no index' && cmd 0 site load "$db" && cmd 1 --store "$db" why c

@@ -18,7 +18,8 @@ bool database_is_url(const char *url);
 bool database_is_there(void);
 /* A URL with a password is refused, -EINVAL: other users see it, and it would stand in records. url: also what libpq
  * takes beside it, from the environment and its files (PGPASSFILE, PGSERVICE ...). 0, or -errno with a sentence:
- * -ENOSYS, there is no module; -EHOSTUNREACH, the server does not let us in or is not there. */
+ * -ENOSYS, there is no module; -EHOSTUNREACH, the server does not let us in, is not there, or says nothing for 10 s (as
+ * connect_timeout of the URL or PGCONNECT_TIMEOUT say). */
 int database_open(const char *url, struct err *err, struct database **ret);
 void database_close(struct database *d); /* NULL is fine; what was not committed is rolled back */
 
@@ -35,11 +36,12 @@ int database_query(struct database *d, const char *sql, const char *const *param
 int database_write(struct database *d, const char *sql, const char *const *params, const void *p, size_t n,
                    struct err *err);
 /* A query that is asked again and again: sql is a constant, and the server keeps its plan while no other is fetched.
- * Columns come as the server sends them in binary (p NULL: null), valid during the call. As database_query. */
+ * Columns come as the server sends them in binary (p NULL: null), valid during the call. As database_query; and -EIO
+ * where the answer is not there after 60 s, or what STEMMA_DATABASE_TIMEOUT says: then the connection is lost. */
 int database_fetch(struct database *d, const char *sql, const char *const *params, struct err *err,
                    int (*row)(void *arg, const struct str *columns), void *arg);
 /* Several statements in one round trip, each only if those before succeed; the rows of the last one, as
- * database_query. */
+ * database_fetch. */
 int database_ask(struct database *d, const char *sql, struct err *err,
                  int (*row)(void *arg, const char *const *columns), void *arg);
 /* A statement whose answer nobody waits for; the next call passes over it. */

@@ -75,8 +75,11 @@ static int note_file(void *arg, const char *const *columns)
 	return 0;
 }
 
+/* No more than can be used, however much is there: 128 is SOURCE_NAME, 131073 one more than FILES_MAX. */
 #define READING                                                                                                        \
-	"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT name, size, stamp FROM stemma_index.file ORDER BY name"
+	"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT pg_catalog.left(name, 128), size,"                        \
+	" pg_catalog.left(stamp, 64) FROM stemma_index.file ORDER BY name LIMIT 131073"
+_Static_assert(SOURCE_NAME == 128 && FILES_MAX == 131072, "as in the query");
 
 /* Begins a transaction and reads which files there are: they stay so until it ends. sql: ends with READING. 0, or
  * -errno with a sentence; then no transaction is open. */
@@ -162,7 +165,7 @@ static int fetch_pages(struct index_source *d, struct source_file *f, uint64_t n
 	err_clear(&d->base.failed);
 	int rc = database_fetch(d->db,
 	                        "SELECT n, bytes FROM stemma_index.page WHERE file = $1 AND n >= $2::bigint AND n <"
-	                        " $3::bigint ORDER BY n",
+	                        " $3::bigint AND octet_length(bytes) <= 16384 ORDER BY n LIMIT 64",
 	                        params, &d->base.failed, take_page, d);
 	return d->wrong ? d->wrong : rc;
 }

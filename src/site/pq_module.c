@@ -1,18 +1,24 @@
 /* pq_module.c - PostgreSQL by libpq. */
 #include "site/pq_module.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <libpq-fe.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
-enum { PARAMS = 8, COLUMNS = 16 };
+enum { PARAMS = 8, COLUMNS = 16, ANSWER_SECONDS = 60, SECONDS_MOST = 86400 };
+#define CONNECT_SECONDS "10" /* for each address of the server */
 
 struct database {
 	PGconn *c;
 	const char *prepared; /* the statement that the server has by the name stemma_fetch, by its address; NULL none */
 	const char *asked;    /* what was fetched last */
+	int patience;         /* seconds that the answer to a question may take */
 };
 
 /* What the server says, without the end of its last line. Always -EIO. */
@@ -36,11 +42,34 @@ static void module_close(struct database *d)
 	free(d);
 }
 
+/* Does the environment, or a service that it names, say how long connecting may take? */
+static bool says_how_long(void)
+{
+	bool says = false;
+	PQconninfoOption *all = PQconndefaults();
+	for (const PQconninfoOption *o = all; o && o->keyword; o++)
+		says = says || (!strcmp(o->keyword, "connect_timeout") && o->val && o->val[0]);
+	PQconninfoFree(all);
+	return says;
+}
+
+/* The seconds that STEMMA_DATABASE_TIMEOUT says, or the usual ones. */
+static int patience_of(void)
+{
+	const char *told = getenv("STEMMA_DATABASE_TIMEOUT");
+	char *end = NULL;
+	const long s = told && told[0] ? strtol(told, &end, 10) : 0;
+	return end && !*end && s > 0 && s <= SECONDS_MOST ? (int)s : ANSWER_SECONDS;
+}
+
 /* 0, with *ret to close; -EHOSTUNREACH, -ENOMEM with a sentence. */
 static int module_open(const char *url, struct err *err, struct database **ret)
 {
 	struct database *d = calloc(1, sizeof(*d));
-	if (!d || !(d->c = PQconnectdb(url))) {
+	/* What comes later has the last word: the URL before what is usual here. */
+	const char *const name[] = {says_how_long() ? "dbname" : "connect_timeout", "dbname", NULL};
+	const char *const value[] = {says_how_long() ? url : CONNECT_SECONDS, url, NULL};
+	if (!d || !(d->c = PQconnectdbParams(name, value, 1))) {
 		free(d);
 		return err_set(err, ENOMEM, "cannot reach a database");
 	}
@@ -50,6 +79,7 @@ static int module_open(const char *url, struct err *err, struct database **ret)
 		return -EHOSTUNREACH;
 	}
 	PQsetNoticeProcessor(d->c, pq_quiet, NULL);
+	d->patience = patience_of();
 	*ret = d;
 	return 0;
 }
@@ -67,6 +97,56 @@ static int module_exec(struct database *d, const char *sql, struct err *err)
 	const ExecStatusType s = PQresultStatus(r);
 	PQclear(r);
 	return s == PGRES_COMMAND_OK || s == PGRES_TUPLES_OK ? 0 : pq_failed(d, "the database", err);
+}
+
+/* Ends the connection, whose server says nothing: what is asked after it fails at once. Always NULL. */
+static PGresult *give_up(struct database *d, struct err *err)
+{
+	const char *host = PQhost(d->c), *port = PQport(d->c);
+	shutdown(PQsocket(d->c), SHUT_RDWR);
+	err_set(err, 0, "the database server '%s' (port %s) did not answer within %d s", host ? host : "", port ? port : "",
+	        d->patience);
+	err_hint(err, "STEMMA_DATABASE_TIMEOUT says how many seconds an answer may take");
+	return NULL;
+}
+
+/* The answer to what was sent, if it was: of several results the last one. For PQclear; NULL: there is none; or, with a
+ * sentence, the connection is lost, or all of it was not there in time. */
+static PGresult *answer_of(struct database *d, int sent, struct err *err)
+{
+	const int64_t end = clock_now_ms(CLOCK_MONOTONIC) + (int64_t)d->patience * 1000;
+	PGresult *last = NULL, *one;
+	do {
+		while (sent && PQisBusy(d->c)) {
+			const int64_t left = end - clock_now_ms(CLOCK_MONOTONIC);
+			struct pollfd p = {.fd = PQsocket(d->c), .events = POLLIN};
+			if (left <= 0) {
+				PQclear(last);
+				return give_up(d, err);
+			}
+			sent = poll(&p, 1, (int)left) <= 0 || PQconsumeInput(d->c);
+		}
+		if (!sent) {
+			pq_failed(d, "the database", err);
+			PQclear(last);
+			return NULL;
+		}
+		one = PQgetResult(d->c);
+		if (one)
+			PQclear(last);
+		last = one ? one : last;
+	} while (one);
+	return last;
+}
+
+/* Why there is no answer, or a wrong one: what answer_of said, or the server. Always -EIO. */
+static int no_answer(const struct database *d, const struct err *why, struct err *err)
+{
+	if (!why->text[0])
+		return pq_failed(d, "the database", err);
+	err_set(err, 0, "%s", why->text);
+	err_hint(err, "%s", why->hint);
+	return -EIO;
 }
 
 /* Calls row for each row of r, NULL for a null; what is not 0 ends it and is given. r is cleared. */
@@ -100,7 +180,10 @@ static int module_query(struct database *d, const char *sql, const char *const *
 static int module_ask(struct database *d, const char *sql, struct err *err,
                       int (*row)(void *arg, const char *const *columns), void *arg)
 {
-	return give_rows(d, PQexec(d->c, sql), err, row, arg);
+	struct err why = {0};
+	PQclear(answer_of(d, 1, &why)); /* of module_send */
+	PGresult *r = why.text[0] ? NULL : answer_of(d, PQsendQuery(d->c, sql), &why);
+	return r ? give_rows(d, r, err, row, arg) : no_answer(d, &why, err);
 }
 
 /* module_put comes next, then module_copied. 0, -errno with a sentence. */
@@ -157,12 +240,13 @@ static int module_write(struct database *d, const char *sql, const char *const *
 /* In the place of another one. 0, -errno with a sentence. */
 static int prepare_fetch(struct database *d, const char *sql, int n, struct err *err)
 {
+	struct err why = {0};
 	if (d->prepared)
-		PQclear(PQexec(d->c, "DEALLOCATE stemma_fetch"));
-	PGresult *made = PQprepare(d->c, "stemma_fetch", sql, n, NULL);
+		PQclear(answer_of(d, PQsendQuery(d->c, "DEALLOCATE stemma_fetch"), &why));
+	PGresult *made = answer_of(d, PQsendPrepare(d->c, "stemma_fetch", sql, n, NULL), &why);
 	d->prepared = PQresultStatus(made) == PGRES_COMMAND_OK ? sql : NULL;
 	PQclear(made);
-	return d->prepared ? 0 : pq_failed(d, "the database", err);
+	return d->prepared ? 0 : no_answer(d, &why, err);
 }
 
 /* The server keeps the plan of the statement that was fetched last. As module_query, with columns as they are. */
@@ -174,13 +258,19 @@ static int module_fetch(struct database *d, const char *sql, const char *const *
 		n++;
 	/* What is asked once is not worth a round trip more. */
 	const bool again = d->asked == sql;
+	struct err why = {0};
+	PQclear(answer_of(d, 1, &why)); /* of module_send */
+	if (why.text[0])
+		return no_answer(d, &why, err);
 	if (again && d->prepared != sql && (rc = prepare_fetch(d, sql, n, err)) < 0)
 		return rc;
 	d->asked = sql;
-	PGresult *r = again ? PQexecPrepared(d->c, "stemma_fetch", n, params, NULL, NULL, 1)
-	                    : PQexecParams(d->c, sql, n, NULL, params, NULL, NULL, 1);
+	PGresult *r = answer_of(d,
+	                        again ? PQsendQueryPrepared(d->c, "stemma_fetch", n, params, NULL, NULL, 1)
+	                              : PQsendQueryParams(d->c, sql, n, NULL, params, NULL, NULL, 1),
+	                        &why);
 	if (PQresultStatus(r) != PGRES_TUPLES_OK)
-		rc = pq_failed(d, "the database", err);
+		rc = no_answer(d, &why, err);
 	for (int i = 0; rc == 0 && i < PQntuples(r); i++) {
 		struct str columns[COLUMNS] = {{NULL, 0}};
 		for (int k = 0; k < PQnfields(r) && k < COLUMNS; k++)
