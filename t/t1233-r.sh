@@ -77,6 +77,8 @@ library(stemma)
 kind <- function(expr) tryCatch({ expr; "none" }, stemma_not_recorded = function(e) "not recorded", stemma_error = function(e) "error")
 stopifnot(kind(stemma_why("nosuch")) == "not recorded", kind(stemma_sparql("SELECT")) == "error")
 stopifnot(kind(stemma_runs(record = "/nosuch/record")) != "none", kind(stemma_diff("nosuch", "nosuch2")) != "none")
+said <- tryCatch(stemma_diff("--help", "@"), stemma_error = conditionMessage)
+stopifnot(is.character(said), grepl("would be an option", said), kind(stemma_diff("@", "-o/tmp/x")) == "error", kind(stemma_diff("./-x", "@")) != "none")
 Sys.setenv(STEMMA_COMMAND = "no-such-command")
 stopifnot(kind(stemma_runs()) == "error")
 END

@@ -99,7 +99,13 @@ stemma_find <- function(expression, record = NULL) {
   stemma_time(stemma_frame(answer$entities, stemma_file_fields), "time")
 }
 
-stemma_diff <- function(a = "@~1", b = "@", record = NULL) stemma_json(c("diff", "--json", a, b), record, also = 1L)
+# For `stemma diff` a -- stands between two lists, so it cannot keep a name from being an option.
+stemma_diff <- function(a = "@~1", b = "@", record = NULL) {
+  if (any(startsWith(as.character(c(a, b)), "-")))
+    stop(structure(class = c("stemma_error", "error", "condition"),
+                   list(message = "a name that begins with '-' would be an option: write './' before it", call = NULL)))
+  stemma_json(c("diff", "--json", a, b), record, also = 1L)
+}
 
 stemma_sparql <- function(query, record = NULL) {
   answer <- stemma_json(c("sparql", "--format", "json", "--", query), record)
