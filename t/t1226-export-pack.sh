@@ -119,4 +119,28 @@ mkdir -p "$T/evil/a;touch \$(id)" && cd "$T/evil/a;touch \$(id)" && echo x >'$(t
 cmd 0 run -q --digest -- sh -c 'cat ./* >"out`touch pwned2`.txt"' 'a b' "c'd" && cmd 0 export -f pack -o "$T/p11" @ && sh -n "$T/p11/run.sh" && rm -f out* pwned2 && sh "$T/p11/run.sh" >"$out" 2>"$err"
 [ ! -e pwned ] && cp "$T/p11/missing.txt" "$out" && says "$out" 'cannot stand in a list'
 check 'names of files are no commands'
+
+# What env would take for something else than the program.
+mkdir -p "$T/eq" && cd "$T/eq" && printf '#!/bin/sh\necho mine >out.txt\n' >'x=1' && chmod +x 'x=1'
+cmd 0 run -q --digest -- ./x=1 sh -c 'echo other >out.txt' && cmd 0 export -f pack -o "$T/p12" @ && rm out.txt && sh "$T/p12/run.sh" >"$out" 2>"$err" && says "$out" "same      $T/eq/out.txt" && [ "$(cat out.txt)" = mine ]
+check "a program with a sign in its name is the program, not what stands behind it"
+rm out.txt
+env -i -- '-S=touch pwned' "PATH=$PATH" "HOME=$HOME" "STEMMA_HOME=$STEMMA_HOME" "LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}" "$STEMMA" run -q --digest -- sh -c 'echo x >out.txt' && cmd 0 export -f pack -o "$T/p13" @ && rm out.txt && sh "$T/p13/run.sh" >"$out" 2>"$err" && says "$out" "same      $T/eq/out.txt" && [ ! -e pwned ]
+check 'variables whose names look like options are variables'
+rm out.txt && ln -s "$T/eq/elsewhere" out.txt
+sh "$T/p13/run.sh" >"$out" 2>"$err"
+[ $? = 2 ] && says "$err" 'out.txt is there: the command would write it' && [ ! -e elsewhere ]
+check 'a link that leads nowhere is a file that is there already'
+rm out.txt && printf 'a\n' >in.txt
+cmd 0 run -q --digest -- sort in.txt -o out.txt && cmd 0 export -f pack -o "$T/p14" @ && rm in.txt out.txt && ln -s "$T/eq/elsewhere" in.txt
+sh "$T/p14/run.sh" >"$out" 2>"$err"
+[ $? = 2 ] && says "$err" 'in.txt is there, and is another file' && [ ! -e elsewhere ]
+check 'in the place of an input, too'
+rm in.txt
+for name in "$(printf 'line\nend')" "$(printf 'a\tb\\')"; do
+	echo y >"$name"
+done
+cmd 0 run -q --digest -- sh -c 'cat -- *end *b* >"$(printf "new\nname")"' && cmd 0 export -f pack -o "$T/p15" @
+[ "$(grep -c . "$T/p15/missing.txt")" = 3 ] && cp "$T/p15/missing.txt" "$out" && says "$out" '/line\nend: its name cannot' '/a\tb\\: its name cannot' '/new\nname: an output that run.sh does not compare'
+check 'a name that cannot stand in a list is named in missing.txt, in one line'
 finish

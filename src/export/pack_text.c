@@ -37,6 +37,21 @@ static void put_input(struct buf *b, const struct pack_file *f)
 	           (long long)(f->mtime % 1000000000), f->path);
 }
 
+/* "PATH: WHY", where a control character or a backslash of the path is \\n, \\t, \\\\ or \\x and two digits. */
+static void put_missing(struct buf *b, const struct pack_file *f, const char *why)
+{
+	for (const char *p = f->path; *p; p++) {
+		const unsigned char c = (unsigned char)*p;
+		if (c == '\n' || c == '\t' || c == '\\')
+			buf_printf(b, "\\%c", c == '\n' ? 'n' : c == '\t' ? 't' : '\\');
+		else if (c < ' ' || c == 0x7f)
+			buf_printf(b, "\\x%02x", c);
+		else
+			buf_char(b, *p);
+	}
+	buf_printf(b, ": %s\n", why);
+}
+
 int pack_write_lists(struct pack *p, struct err *err)
 {
 	struct buf inputs = {0}, missing = {0}, outputs = {0}, packages = {0}, links = {0};
@@ -45,7 +60,7 @@ int pack_write_lists(struct pack *p, struct err *err)
 		if (p->inputs.v[i].known)
 			put_input(&inputs, &p->inputs.v[i]);
 		else
-			buf_printf(&missing, "%s: %s\n", p->inputs.v[i].path, p->inputs.v[i].why ? p->inputs.v[i].why : "unknown");
+			put_missing(&missing, &p->inputs.v[i], p->inputs.v[i].why ? p->inputs.v[i].why : "unknown");
 	for (size_t i = 0; i < p->outputs.n; i++) {
 		const struct pack_file *f = &p->outputs.v[i];
 		bool before = i && strcmp(f->path, p->outputs.v[i - 1].path) == 0;
@@ -53,6 +68,8 @@ int pack_write_lists(struct pack *p, struct err *err)
 			digest_text(&f->digest, digest);
 		if (!before && !f->why)
 			buf_printf(&outputs, "%s\t%s\n", f->known ? strchr(digest, ':') + 1 : "-", f->path);
+		else if (!before)
+			put_missing(&missing, f, "an output that run.sh does not compare, for its name cannot stand in a list");
 	}
 	for (size_t i = 0; i < p->software.packages.v.n; i++) {
 		const struct package *k = &p->software.packages.v.v[i];
@@ -103,21 +120,22 @@ static const char script_head[] =
     "tab=$(printf '\\t')\n"
     "digest() { sha256sum <\"$1\" | cut -c 1-64; }\n"
     "fail() { printf 'run.sh: %s\\n' \"$1\" >&2; exit 2; }\n"
-    "[ ! -e \"$here/missing.txt\" ] || { echo 'run.sh: the pack lacks inputs (missing.txt)' >&2; }\n"
+    "free() { [ ! -e \"$1\" ] && [ ! -L \"$1\" ]; }\n"
+    "[ ! -e \"$here/missing.txt\" ] || { echo 'run.sh: the pack does not have everything (missing.txt)' >&2; }\n"
     "while IFS=\"$tab\" read -r sum mode time path; do\n"
     "\t[ \"$(digest \"$here/files/$sum\")\" = \"$sum\" ] || fail \"files/$sum is damaged\"\n"
-    "\t[ ! -e \"$path\" ] || [ \"$(digest \"$path\")\" = \"$sum\" ] || fail \"$path is there, and is another file\"\n"
+    "\tfree \"$path\" || [ \"$(digest \"$path\")\" = \"$sum\" ] || fail \"$path is there, and is another file\"\n"
     "done <\"$here/inputs.tsv\"\n"
     "while IFS=\"$tab\" read -r sum path; do\n"
-    "\t[ ! -e \"$path\" ] || fail \"$path is there: the command would write it\"\n"
+    "\tfree \"$path\" || fail \"$path is there: the command would write it\"\n"
     "done <\"$here/outputs.tsv\"\n"
     "while IFS=\"$tab\" read -r sum mode time path; do\n"
-    "\t[ ! -e \"$path\" ] || continue\n"
+    "\tfree \"$path\" || continue\n"
     "\tmkdir -p \"$(dirname \"$path\")\" && cp \"$here/files/$sum\" \"$path\" && chmod \"$mode\" \"$path\" && touch -d "
     "\"@$time\" \"$path\" || fail \"cannot put $path into its place\"\n"
     "done <\"$here/inputs.tsv\"\n"
     "while IFS=\"$tab\" read -r target path; do\n"
-    "\t[ -e \"$path\" ] || [ -L \"$path\" ] || { mkdir -p \"$(dirname \"$path\")\" && ln -s \"$target\" \"$path\"; } "
+    "\t! free \"$path\" || { mkdir -p \"$(dirname \"$path\")\" && ln -s \"$target\" \"$path\"; } "
     "|| fail \"cannot make the link $path\"\n"
     "done <\"$here/links.tsv\"\n"
     "while IFS=\"$tab\" read -r sum path; do\n"
@@ -143,6 +161,29 @@ static const char script_tail[] = "status=$?\n"
                                   "done <\"$here/outputs.tsv\"\n"
                                   "[ $differ = 0 ]\n";
 
+/* env takes each word with a sign before the program for a variable, the program itself, too: then a shell calls it. A
+ * variable without a name cannot be given by env. */
+static void put_command(const struct pack *p, const struct strlist *argv, struct buf *b)
+{
+	struct str program = str_of("");
+	size_t pos = 0;
+	buf_printf(b, "env -i --");
+	for (size_t at = 0; at < p->environment.n;) {
+		struct str pair = str_of(p->environment.p + at);
+		at += pair.n + 1;
+		if (pair.n && pair.p[0] != '=' && memchr(pair.p, '=', pair.n)) {
+			buf_char(b, ' ');
+			shell_quote_argument(b, pair);
+		}
+	}
+	strlist_next(argv, &pos, &program);
+	if (program.n && memchr(program.p, '=', program.n))
+		buf_printf(b, " /bin/sh -c 'exec \"$@\"' sh");
+	buf_char(b, ' ');
+	shell_quote_arguments(b, argv);
+	buf_char(b, '\n');
+}
+
 int pack_write_script(struct pack *p, struct err *err)
 {
 	struct run_info run;
@@ -155,16 +196,8 @@ int pack_write_script(struct pack *p, struct err *err)
 	shell_quote_argument(&b, run.cwd);
 	buf_printf(&b, " && cd ");
 	shell_quote_argument(&b, run.cwd);
-	buf_printf(&b, " || fail 'cannot enter the folder of the command'\nenv -i");
-	for (size_t at = 0; at < p->environment.n;) {
-		struct str pair = str_of(p->environment.p + at);
-		buf_char(&b, ' ');
-		shell_quote_argument(&b, pair);
-		at += pair.n + 1;
-	}
-	buf_char(&b, ' ');
-	shell_quote_arguments(&b, &run.argv);
-	buf_char(&b, '\n');
+	buf_printf(&b, " || fail 'cannot enter the folder of the command'\n");
+	put_command(p, &run.argv, &b);
 	buf_str(&b, str_of(script_tail));
 	return write_text(p, "run.sh", 0755, &b, err);
 }
