@@ -289,16 +289,58 @@ int diff_change_text(const struct diff_view *v, const struct diff_item *i, struc
 	return 0;
 }
 
-/* That the folders are others is the doing of stemma rerun. */
-static bool is_of_rerun(const struct diff_item *x)
+/* Are all libraries of the list the recorder's own? */
+static bool are_of_recorder(struct str list)
 {
-	return (x->category == DIFF_machine && str_is(x->subject, "directory")) ||
+	for (size_t at = 0, end; at < list.n; at = end + 1) {
+		for (end = at; end < list.n && list.p[end] != ' ' && list.p[end] != ':'; end++)
+			;
+		if (end > at && !str_starts(str_base_name(str_n(list.p + at, end - at)), str_of("libstemma-")))
+			return false;
+	}
+	return true;
+}
+
+/* What the recorder tells its libraries, and which of these it loads, leads to no other result. */
+static bool is_of_recorder(const struct diff_item *x)
+{
+	if (x->category == DIFF_programs)
+		return str_starts(str_base_name(x->subject), str_of("libstemma-"));
+	return x->category == DIFF_environment &&
+	       (str_starts(x->subject, str_of("STEMMA_")) ||
+	        (str_is(x->subject, "LD_PRELOAD") && are_of_recorder(x->before) && are_of_recorder(x->after)));
+}
+
+/* Were objects of HDF5 files recorded on side A only? stemma rerun records none. */
+static bool has_objects_in_a_only(const struct diff *d)
+{
+	for (size_t i = 0; i < d->n_items; i++)
+		if (d->items[i].category == DIFF_environment && d->items[i].kind == DIFF_REMOVED &&
+		    str_is(d->items[i].subject, "STEMMA_HDF5"))
+			return true;
+	return false;
+}
+
+/* Is it an object of an HDF5 file: FILE//PATH? */
+static bool is_object(const struct diff_item *x)
+{
+	return (x->category == DIFF_inputs || x->category == DIFF_configuration) && x->kind == DIFF_REMOVED &&
+	       memmem(x->subject.p, x->subject.n, "//", 2);
+}
+
+/* That the folders are others is the doing of stemma rerun, and so is that it records no objects. no_objects: they were
+ * recorded on side A only. */
+static bool is_of_rerun(const struct diff_item *x, bool no_objects)
+{
+	return is_of_recorder(x) || (no_objects && is_object(x)) ||
+	       (x->category == DIFF_machine && str_is(x->subject, "directory")) ||
 	       (x->category == DIFF_environment && (str_is(x->subject, "TMPDIR") || str_is(x->subject, "PWD")));
 }
 
 void diff_pass_over_rerun(struct diff *d)
 {
-	while (d->first < d->n_items && is_of_rerun(&d->items[d->first]))
+	const bool no_objects = has_objects_in_a_only(d);
+	while (d->first < d->n_items && is_of_rerun(&d->items[d->first], no_objects))
 		do
 			d->first++;
 		while (d->first < d->n_items && !diff_category_words[d->items[d->first].category].cause);
