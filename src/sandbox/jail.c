@@ -1,5 +1,6 @@
 #include "sandbox/jail.h"
 
+#include "base/io.h"
 #include "sandbox/namespaces.h"
 
 #include <dirent.h>
@@ -224,15 +225,35 @@ static void loopback_up(void)
 	}
 }
 
+/* The open folder stands at its own path, where it may be hidden or missing. 0, -errno. */
+static int bind_own(int fd, const char *path)
+{
+	char link[40];
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	if (fd < 0)
+		return -ENOENT;
+	if (!strncmp(path, "/dev/shm/", 9) && io_mkdirs(path, 0700) < 0)
+		return -EIO;
+	return mount(link, path, "", MS_BIND, NULL) < 0 ? -errno : 0;
+}
+
 /* Everything read-only but j->own and an own /dev/shm. In own namespaces only. 0, -errno. */
 static int own_mounts(const struct jail *j)
 {
-	int rc = 0;
-	for (size_t i = 0; i < j->n_own; i++)
-		if (mount(j->own[i], j->own[i], "", MS_BIND, NULL) < 0)
-			return -errno;
-	bool shm = mount("stemma", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") == 0;
-	rc = namespaces_set_readonly("/", true, true);
+	int at[sizeof(j->own) / sizeof(j->own[0])], rc = 0;
+	bool shm = true;
+	/* Held, for those that lie in /dev/shm are hidden by the other one. */
+	for (size_t i = 0; i < j->n_own; i++) {
+		at[i] = open(j->own[i], O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		shm &= strcmp(j->own[i], "/dev/shm") != 0;
+	}
+	shm = shm && mount("stemma", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") == 0;
+	for (size_t i = 0; i < j->n_own; i++) {
+		rc = rc < 0 ? rc : bind_own(at[i], j->own[i]);
+		if (at[i] >= 0)
+			close(at[i]);
+	}
+	rc = rc < 0 ? rc : namespaces_set_readonly("/", true, true);
 	for (size_t i = 0; rc == 0 && i < j->n_own; i++)
 		rc = namespaces_set_readonly(j->own[i], false, false);
 	if (rc == 0 && shm && namespaces_set_readonly("/dev/shm", false, false) == 0)
@@ -563,15 +584,25 @@ void jail_may_read(struct jail *j, const char *path)
 	allow_fd(j, open_exactly(path), FS_READ);
 }
 
+/* Is it a folder of the root, or the user's home, or one that this lies in? */
+static bool leads_everywhere(const char *folder)
+{
+	const char *home = getenv("HOME");
+	size_t n = strlen(folder);
+	return !strchr(folder + 1, '/') || (home && !strncmp(home, folder, n) && (!home[n] || home[n] == '/'));
+}
+
 void jail_may_find(struct jail *j, const char *path)
 {
-	const char *slash = strrchr(path, '/');
+	char *folder = strdup(path), *slash;
 	jail_may_read(j, path);
-	if (!slash || slash == path)
-		return;
-	char *folder = strndup(path, (size_t)(slash - path));
-	if (folder)
+	/* A package may be known by the name of its folder alone, and what was read of it lie in a folder of that one. */
+	for (int up = 0; folder && up < 3 && (slash = strrchr(folder, '/')) && slash != folder; up++) {
+		*slash = '\0';
+		if (up && leads_everywhere(folder))
+			break;
 		allow_fd(j, open_exactly(folder), FS_READ_DIR);
+	}
 	free(folder);
 }
 

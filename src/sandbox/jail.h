@@ -46,7 +46,8 @@ int jail_make(struct jail *j, bool strict, struct err *err);
  * there, gives nothing. */
 void jail_may_read(struct jail *j, const char *path);
 /* The same, for a command of the user's own; it may also list the folder that it lies in and those below that one, for
- * interpreters look for modules that way, and a record does not have which folders were listed. */
+ * interpreters look for modules that way, and a record does not have which folders were listed. So it may with the next
+ * two above, but no folder of the root, and none that the user's home lies in. */
 void jail_may_find(struct jail *j, const char *path);
 /* It may do everything below this folder, which is there; absolute, without links. 0 or -errno. */
 int jail_may_write(struct jail *j, const char *folder);
