@@ -27,6 +27,9 @@ cmd 0 rerun --unconfined '@~2' && says "$out" 'identical'
 check 'without confinement the outputs are the same'
 cmd 0 run -q -- sh -c 't=$(mktemp) && cat in.txt >"$t" && cat "$t" >copy.txt && rm "$t"; cat /proc/sys/kernel/random/uuid >random.txt' && cmd 1 rerun @ && says_not "$out" 'confinement'
 check 'a temporary file is no such write'
+mkdir -p "$T/aside" "$T/tree" && echo x >"$T/tree/x"
+cmd 0 run -q --digest -- cp -r "$T/tree" "$T/aside/" && cmd 1 rerun @ && says "$out" "first cause: perhaps the confinement, which refuses what the recorded run did: it wrote $T/aside/tree/x outside of its folder" && says "$err" 'hint: use --unconfined'
+check 'what it left below the folder for temporary files is one'
 
 mkdir -p .snakemake/metadata .snakemake/log
 echo one >.snakemake/metadata/x

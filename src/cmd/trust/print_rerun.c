@@ -51,11 +51,23 @@ static bool is_dates_alone(const struct rerun_job *a)
 	return n && rerun_job_ended_alike(a);
 }
 
+/* An output outside of its folder that was not made this time: of a confined command, below a folder for temporary
+ * files too. NULL none. */
+static const char *refused_output(const struct rerun_job *a)
+{
+	for (size_t i = 0; a->jailed && i < a->compared.n; i++) {
+		const struct compare_item *x = &a->compared.v[i];
+		if (x->file && !x->handed && x->verdict == COMPARE_DIFFERENT && x->before && !x->after && *x->name == '/')
+			return x->name;
+	}
+	return NULL;
+}
+
 /* "writing of /home/me/.cache/x and of 3 other files outside of its folder" */
 static void outside_text(const struct rerun_job *a, struct buf *b)
 {
-	size_t more = a->plan.all_outside - 1;
-	fmt_name(b, str_of(a->plan.outside[0]));
+	size_t more = a->plan.n_outside ? a->plan.all_outside - 1 : 0;
+	fmt_name(b, str_of(a->plan.n_outside ? a->plan.outside[0] : refused_output(a)));
 	if (more)
 		buf_printf(b, " and %zu other file%s", more, str_plural(more));
 	buf_str(b, str_of(" outside of its folder"));
@@ -80,7 +92,7 @@ static void cause_text(const struct rerun_job *a, struct buf *b)
 	}
 	if (is_dates_alone(a)) {
 		buf_str(b, str_of("the date: the outputs differ only in dates and times"));
-	} else if (a->jailed && a->plan.n_outside) {
+	} else if (a->jailed && (a->plan.n_outside || refused_output(a))) {
 		buf_str(b, str_of("perhaps the confinement, which refuses what the recorded run did: it wrote "));
 		outside_text(a, b);
 	} else if (a->has_diff && a->diff.first != SIZE_MAX) {
@@ -238,7 +250,7 @@ static void print_rerun_verdict(const struct rerun_job *a)
 		report_hint("use stemma run --digest to record digests, or stemma bench run for results, too");
 	else if (a->compared.verdict == COMPARE_DIFFERENT && !is_kept(a))
 		report_hint("%s",
-		            a->jailed && a->plan.n_outside
+		            a->jailed && (a->plan.n_outside || refused_output(a))
 		                ? "use --unconfined to run the command without confinement, or --keep to keep the new files"
 		                : "use --keep to keep the new files, and compare them yourself");
 }
