@@ -7,12 +7,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 /* A file as one session knows it. */
 struct known_file {
 	char *path, *domain;
 	uint64_t ino, gen;
 	bool folder, own; /* own: the run made it, or emptied it, or it was noted already */
+	bool opened;      /* it is among those that were opened */
 };
 
 struct consuming {
@@ -104,6 +106,43 @@ static void note_consumed(struct consuming *r, struct known_file *x, struct str 
 		r->rc = -ENOMEM;
 }
 
+static struct consumed_id consumed_id(struct str domain, uint64_t ino, uint64_t gen)
+{
+	return (struct consumed_id){XXH3_64bits(domain.n ? domain.p : "", domain.n), ino, gen};
+}
+
+static int compare_consumed_ids(const void *a, const void *b)
+{
+	const struct consumed_id *x = a, *y = b;
+	if (x->ino != y->ino)
+		return x->ino < y->ino ? -1 : 1;
+	if (x->gen != y->gen)
+		return x->gen < y->gen ? -1 : 1;
+	return (x->domain > y->domain) - (x->domain < y->domain);
+}
+
+bool consumed_opened(const struct consumed *c, struct str domain, uint64_t ino, uint64_t gen)
+{
+	struct consumed_id id = consumed_id(domain, ino, gen);
+	return c->opened.n && bsearch(&id, c->opened.v, c->opened.n, sizeof(id), compare_consumed_ids);
+}
+
+static void on_access(struct consuming *r, const struct event *ev)
+{
+	struct known_file *x = known_file_of(r, ev->access.file);
+	if (!x)
+		return;
+	x->own |= (ev->access.mode & (ACCESS_CREATE | ACCESS_TRUNC)) != 0;
+	if (x->opened || !(ev->access.mode & ACCESS_WRITE) || ev->access.api == TERM_api_inherit)
+		return;
+	struct consumed_id *one = vec_add(&r->out->opened);
+	if (one)
+		*one = consumed_id(str_of(x->domain), x->ino, x->gen);
+	else
+		r->rc = -ENOMEM;
+	x->opened = true;
+}
+
 /* A name that was only found changed (no process) was changed by somebody else. */
 static void on_name(struct consuming *r, const struct event *ev)
 {
@@ -127,7 +166,6 @@ static void on_name(struct consuming *r, const struct event *ev)
 /* One event of the session; other kinds are passed over. */
 static void on_event(struct consuming *r, const struct event *ev)
 {
-	struct known_file *x;
 	switch (ev->kind) {
 	case EVENT_domain:
 		on_domain(r, ev);
@@ -136,9 +174,7 @@ static void on_event(struct consuming *r, const struct event *ev)
 		on_file(r, ev);
 		break;
 	case EVENT_access:
-		x = known_file_of(r, ev->access.file);
-		if (x && ev->access.mode & (ACCESS_CREATE | ACCESS_TRUNC))
-			x->own = true;
+		on_access(r, ev);
 		break;
 	case EVENT_name:
 		on_name(r, ev);
@@ -178,6 +214,8 @@ int consumed_read(struct store *s, store_id run, struct err *err, struct consume
 	*ret = (struct consumed){0};
 	int rc = store_run_parts(s, run, read_part, &r);
 	forget_session(&r);
+	if (ret->opened.n)
+		qsort(ret->opened.v, ret->opened.n, sizeof(*ret->opened.v), compare_consumed_ids);
 	if (rc < 0)
 		err_set(err, -rc, "cannot read what the run moved and removed");
 	return rc < 0 ? rc : 0;
@@ -191,5 +229,6 @@ void consumed_release(struct consumed *c)
 		free(c->v[i].domain);
 	}
 	free(c->v);
+	vec_release(&c->opened);
 	*c = (struct consumed){0};
 }

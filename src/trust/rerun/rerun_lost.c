@@ -11,14 +11,20 @@
 #include <unistd.h>
 
 /* Was the version made through descriptors only that the run was handed by its caller? Then it is none of its results.
- * 1, 0, -errno. */
+ * What a shell of the run opened, and handed on to a program, is its own. 1, 0, -errno. */
 static int is_handed(const struct rerun_planning *p, store_id version, struct edges *gens)
 {
+	struct version_info v;
+	struct file_info f;
 	int rc = store_gens(p->s, version, gens);
 	bool handed = gens->n > 0;
 	for (size_t i = 0; rc == 0 && i < gens->n; i++)
 		handed &= gens->v[i].api == TERM_api_inherit;
-	return rc < 0 ? rc : handed;
+	if (rc < 0 || !handed)
+		return rc;
+	if ((rc = store_version(p->s, version, &v)) == 1)
+		rc = store_file(p->s, v.file, &f);
+	return rc == 1 ? !consumed_opened(&p->consumed, f.domain, f.ino, f.gen) : rc < 0 ? rc : 1;
 }
 
 /* What the run's own versions were made from by adding to it: needed, though nobody read it. 0 or -errno. */
