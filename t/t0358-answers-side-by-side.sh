@@ -1,6 +1,7 @@
 #!/bin/sh
 # What only possibly holds under `not`; parallel parts of a command; the shell that opened a file for several programs; two
-# files that had one name; names that Python and R draw. All are recorded here, with answers known by construction.
+# files that had one name; names that Python and R draw; processes that are certain
+# one by one. All are recorded here, with answers known by construction.
 # shellcheck source=t/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -30,7 +31,8 @@ check 'used: no hint where from finds nothing either'
 
 if command -v bash >/dev/null; then
 	rec bash -c 'paste <(head -n 1 in) <(tail -n 1 in) >both'
-	cmd 0 why both && says "$out" 'made by head -n 1 in and tail -n 1 in | paste /dev/fd/'
+	# In the order in which they were read, which chance decides.
+	cmd 0 why both && grep -qE 'made by (head -n 1 in and tail|tail -n 1 in and head) -n 1 in \| paste /dev/fd/' "$out"
 	check 'two that wrote for one, side by side'
 	rec sh -c 'sort in | uniq >line' && cmd 0 why line && says "$out" 'made by sort in | uniq in sh'
 	check 'one after the other'
@@ -73,4 +75,27 @@ for name in tmp_results tmp_summary; do
 done
 cmd 1 diff && says "$out" 'scripts/tmp_results.R -> scripts/tmp_summary.R'
 check 'diff: names that people gave'
+
+for i in 0 1 2; do
+	echo "$i" >"part$i"
+done
+cat >pool.py <<'END'
+from multiprocessing import get_context
+def one(i):
+    text = open(f'part{i}').read()
+    open(f'p{i}', 'w').write(text)
+if __name__ == '__main__':
+    with get_context('fork').Pool(2) as pool:
+        pool.map(one, range(3), 1)
+    open('score', 'w').write(''.join(open(f'p{i}').read() for i in range(3)))
+END
+rec "$PYTHON" -I pool.py
+for option in --certain --certain=computed; do
+	cmd 0 lineage $option score && says_not "$out" '? ' && for i in 0 1 2; do
+		says "$out" "p$i@{1}" "part$i@{1}" || break
+	done
+	check "lineage $option: no line may be uncertain"
+done
+cmd 0 lineage score && says "$out" '? part0@{1}' && says_not "$out" 'fork of'
+check 'lineage: one node for all processes of a program'
 finish

@@ -138,6 +138,8 @@ static void add_branch(struct branch_index *x, struct branch *branches, size_t *
 
 /* ---- folding ---- */
 
+#define FOLDS 8 /* times that a lineage of what is certain is folded anew, with fewer nodes as one */
+
 /* From a node outside of a group to a member of it, surely. */
 struct entry {
 	uint32_t leader, from, member;
@@ -164,6 +166,8 @@ struct folding {
 	struct fold_jobs jobs;
 	bool *certain; /* and in time: what a fork's parent read later, is not */
 	struct common common;
+	bool *split; /* of each node: it is not shown as another one; NULL: all that folding makes uncertain is shown so */
+	bool again;  /* a node was added to these */
 };
 
 /* Makes known to f->jobs all executions that are shown. 0, -errno. */
@@ -202,7 +206,7 @@ static int group(struct folding *f, struct shape *to)
 		uint64_t ranks;
 		bool is_new;
 		f->leader[i] = i;
-		if (!f->l->nodes[i].exec || !f->from->shown[i])
+		if (!f->l->nodes[i].exec || !f->from->shown[i] || (f->split && f->split[i]))
 			continue;
 		r = representative_of(f, f->l->nodes[i].id, &rep, &ranks);
 		if (r <= 0)
@@ -406,6 +410,22 @@ static bool is_common(const struct common *c, uint32_t leader, uint32_t child, u
 	return c->of[child] == leader + 1 && c->count[child] >= ways;
 }
 
+/* Of what is certain, folding made a branch of group i uncertain. A group of programs is to be shown as what it is:
+ * each by itself; where that is not so, the branch is left out. */
+static void split_group(struct folding *f, uint32_t i, struct shape *to)
+{
+	to->unsure++;
+	for (uint32_t j = i; f->l->nodes[i].exec && f->next[i] && !f->split[i]; j = f->next[j]) {
+		f->again = true;
+		if (j != i)
+			f->split[j] = true;
+		if (!f->next[j]) {
+			f->split[i] = true;
+			break;
+		}
+	}
+}
+
 /* What the members of group i lead to, as branches of it. n: how many branches there are. 0, -errno. */
 static int fold_group(struct folding *f, const struct shape_of *v, struct branch_index *index, uint32_t i, size_t *n,
                       struct shape *to)
@@ -428,7 +448,10 @@ static int fold_group(struct folding *f, const struct shape_of *v, struct branch
 			b.sure &= (f->sure[j] && (!f->next[i] || f->certain[child])) || !any;
 			b.folded = b.sure && ways && !is_common(&f->common, i, b.child, ways);
 			b.sure &= !b.folded;
-			add_branch(index, to->branches, n, i, &b);
+			if (f->split && !b.sure && b.e->e.sure)
+				split_group(f, i, to);
+			else
+				add_branch(index, to->branches, n, i, &b);
 		}
 		if (!f->next[j])
 			break;
@@ -471,11 +494,12 @@ static int find_groups(struct folding *f, const struct shape_of *v, struct shape
 	return r == 0 && any_group ? lineage_certain(v->s, v->l, v->options, &err, f->certain) : r;
 }
 
-/* Puts what `from` shows, folded, into `to`, whose arrays are there. 0, -errno. */
-static int fold(const struct shape_of *v, const struct shape *from, struct shape *to)
+/* Puts what `from` shows, folded, into `to`, whose arrays are there. split, *ret_again: as in struct folding. 0,
+ * -errno. */
+static int fold(const struct shape_of *v, const struct shape *from, bool *split, struct shape *to, bool *ret_again)
 {
 	size_t n = 0;
-	struct folding f = {.s = v->s, .l = v->l, .from = from};
+	struct folding f = {.s = v->s, .l = v->l, .from = from, .split = split};
 	struct branch_index index;
 	int r = branch_index_begin(v->l, &index);
 	if (r == 0)
@@ -487,6 +511,7 @@ static int fold(const struct shape_of *v, const struct shape *from, struct shape
 	}
 	to->first[v->l->n_nodes] = n;
 	branch_index_end(&index);
+	*ret_again = f.again;
 	folding_release(&f);
 	return r < 0 ? r : 0;
 }
@@ -533,6 +558,23 @@ static int unfolded(const struct shape_of *v, struct shape *s)
 	return r < 0 ? r : mark_shape_reachable(l, s, false, s->shown);
 }
 
+/* Folds until no group of programs makes uncertain what is certain (options->certain), at most FOLDS times. ret is to
+ * be released in any case. 0, -errno. */
+static int fold_certain(const struct shape_of *v, const struct shape *from, struct shape *ret)
+{
+	bool again = true, *split = v->options->certain ? calloc(v->l->n_nodes + 1, sizeof(*split)) : NULL;
+	int r = split || !v->options->certain ? 0 : -ENOMEM;
+	*ret = (struct shape){0};
+	for (int i = 0; i < FOLDS && again && r == 0; i++) {
+		shape_release(ret);
+		r = shape_alloc(v->l, ret);
+		if (r == 0)
+			r = fold(v, from, split, ret, &again);
+	}
+	free(split);
+	return r;
+}
+
 int shape_make(const struct shape_of *v, struct shape *ret)
 {
 	struct shape s, folded = {0};
@@ -540,9 +582,7 @@ int shape_make(const struct shape_of *v, struct shape *ret)
 	if (r == 0)
 		r = unfolded(v, &s);
 	if (r == 0 && !v->options->all) {
-		r = shape_alloc(v->l, &folded);
-		if (r == 0)
-			r = fold(v, &s, &folded);
+		r = fold_certain(v, &s, &folded);
 		folded.held = s.held;
 		shape_release(&s);
 		s = folded;

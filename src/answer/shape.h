@@ -20,7 +20,8 @@ struct branch {
 /* The lineage as it is shown: a shell that opens a file for a program stands as that and not as a fork that became the
  * program, and streams that a shell held for its programs are not shown as its own. Programs that count to another one
  * (query/fold.h) are one node with it, and files that only they knew are none. Wrappers that only opened a file, and
- * have no input of their own, are left out. With --all everything is as it is. */
+ * have no input of their own, are left out. With --all everything is as it is. With --certain such a node stands for
+ * several programs only where all that it leads to is certain: else these are nodes of their own. */
 struct shape {
 	struct branch *branches; /* of node i: [first[i], first[i + 1]) */
 	size_t *first;
@@ -30,6 +31,7 @@ struct shape {
 	uint64_t *ranks;   /* of the first node of an MPI job: how many ranks there are; 0 otherwise */
 	uint64_t held;     /* edges left out */
 	uint64_t folded;   /* executions that are not nodes of their own */
+	uint64_t unsure;   /* of a lineage of what is certain: branches left out, since folding made them uncertain */
 	/* Where arrays are shown as such (answer/zarr/zarr_fold.h); else NULL. */
 	struct zarr *zarr;
 	uint32_t *array; /* of a node that stands for parts of an array: that, from 1; 0 none; UINT32_MAX: it is such a

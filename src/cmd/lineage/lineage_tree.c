@@ -509,7 +509,7 @@ static void print_rest(const struct tree *t)
 	if (b.n)
 		printf("left out: %s (--fork)\n", buf_cstr(&b));
 	buf_reset(&b);
-	count_line(&b, om[OMIT_uncertain], "possible edge", "possible edges");
+	count_line(&b, om[OMIT_uncertain] + t->shape.unsure, "possible edge", "possible edges");
 	if (b.n)
 		printf("left out: %s (shown without --certain)\n", buf_cstr(&b));
 	buf_reset(&b);
