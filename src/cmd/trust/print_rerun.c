@@ -246,6 +246,7 @@ static void print_rerun_verdict(const struct rerun_job *a)
 	else
 		printf("cannot be compared: the record has neither results nor digests of outputs%s%s\n",
 		       is_kept(a) ? "; it ran in " : "", dir);
+	fflush(stdout); /* the hint comes after the verdict, also where both go to one file */
 	if (!compared || a->compared.verdict == COMPARE_ALIKE)
 		report_hint("use stemma run --digest to record digests, or stemma bench run for results, too");
 	else if (a->compared.verdict == COMPARE_DIFFERENT && !is_kept(a))
