@@ -30,6 +30,8 @@ check 'a temporary file is no such write'
 mkdir -p "$T/aside" "$T/tree" && echo x >"$T/tree/x"
 cmd 0 run -q --digest -- cp -r "$T/tree" "$T/aside/" && cmd 1 rerun @ && says "$out" "first cause: perhaps the confinement, which refuses what the recorded run did: it wrote $T/aside/tree/x outside of its folder" && says "$err" 'hint: use --unconfined'
 check 'what it left below the folder for temporary files is one'
+cmd 0 run -q -- sh -c "chmod 600 '$T/tree/x' && echo ok >made.txt" && cmd 1 rerun @ && says "$out" 'made.txt: different: not made this time' 'first cause: none was found: perhaps the command needs what the confinement refuses' && says "$err" 'hint: use --unconfined'
+check 'a command that fails only now was perhaps refused something'
 
 mkdir -p .snakemake/metadata .snakemake/log
 echo one >.snakemake/metadata/x

@@ -63,6 +63,12 @@ static const char *refused_output(const struct rerun_job *a)
 	return NULL;
 }
 
+/* What a confined command was refused is not recorded. One that fails now, and did not, may have been. */
+static bool is_perhaps_refused(const struct rerun_job *a)
+{
+	return a->jailed && a->status && !rerun_job_ended_alike(a);
+}
+
 /* "writing of /home/me/.cache/x and of 3 other files outside of its folder" */
 static void outside_text(const struct rerun_job *a, struct buf *b)
 {
@@ -101,6 +107,8 @@ static void cause_text(const struct rerun_job *a, struct buf *b)
 		diff_cause_text(&v, b);
 	} else if (a->now.n) {
 		buf_printf(b, "%s is different", a->now.v[0].name);
+	} else if (is_perhaps_refused(a)) {
+		buf_str(b, str_of("none was found: perhaps the command needs what the confinement refuses"));
 	} else {
 		buf_str(b, str_of("none was found: the command may not be deterministic"));
 	}
@@ -251,7 +259,7 @@ static void print_rerun_verdict(const struct rerun_job *a)
 		report_hint("use stemma run --digest to record digests, or stemma bench run for results, too");
 	else if (a->compared.verdict == COMPARE_DIFFERENT && !is_kept(a))
 		report_hint("%s",
-		            a->jailed && (a->plan.n_outside || refused_output(a))
+		            (a->jailed && a->plan.n_outside) || refused_output(a) || is_perhaps_refused(a)
 		                ? "use --unconfined to run the command without confinement, or --keep to keep the new files"
 		                : "use --keep to keep the new files, and compare them yourself");
 }
