@@ -114,6 +114,12 @@ check 'it needs a folder'
 cmd 125 export -f pack -o "$T/x" "$T/w6/sum.txt" && says "$err" 'a pack is of one run'
 check 'a file is no run'
 
+# Before 1970.
+mkdir "$T/old" && cd "$T/old" && echo x >a && echo y >b && touch -d @-1.5 a && touch -d @-0.25 b
+cmd 0 run -q --digest -- sh -c 'cat a b >out' && cmd 0 export -f pack -o "$T/p12" @ && rm -f a b out && sh "$T/p12/run.sh" >"$out" 2>"$err"
+[ $? = 0 ] && is "$out" 'same      '"$T/old/out" && [ "$(stat -c %.9Y a b | tr '\n' ' ')" = '-1.500000000 -0.250000000 ' ]
+check 'an input that was modified before 1970 gets its time'
+
 # Names that would be commands.
 mkdir -p "$T/evil/a;touch \$(id)" && cd "$T/evil/a;touch \$(id)" && echo x >'$(touch pwned).txt' && echo y >"$(printf 'line\nend')"
 cmd 0 run -q --digest -- sh -c 'cat ./* >"out`touch pwned2`.txt"' 'a b' "c'd" && cmd 0 export -f pack -o "$T/p11" @ && sh -n "$T/p11/run.sh" && rm -f out* pwned2 && sh "$T/p11/run.sh" >"$out" 2>"$err"

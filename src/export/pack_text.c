@@ -28,13 +28,15 @@ static int write_text(struct pack *p, const char *name, mode_t mode, struct buf 
 	return r;
 }
 
-/* "DIGEST	MODE	SECONDS.NANOS	PATH" */
+/* "DIGEST	MODE	SECONDS.NANOS	PATH"; before 1970 a decimal number with its sign, as touch -d takes it. */
 static void put_input(struct buf *b, const struct pack_file *f)
 {
 	char digest[DIGEST_TEXT];
 	digest_text(&f->digest, digest);
-	buf_printf(b, "%s\t%03o\t%lld.%09lld\t%s\n", strchr(digest, ':') + 1, f->mode, (long long)(f->mtime / 1000000000),
-	           (long long)(f->mtime % 1000000000), f->path);
+	const bool before = f->mtime < 0;
+	const uint64_t ns = before ? -(uint64_t)f->mtime : (uint64_t)f->mtime;
+	buf_printf(b, "%s\t%03o\t%s%llu.%09llu\t%s\n", strchr(digest, ':') + 1, f->mode, before ? "-" : "",
+	           (unsigned long long)(ns / 1000000000), (unsigned long long)(ns % 1000000000), f->path);
 }
 
 /* "PATH: WHY", where a control character or a backslash of the path is \\n, \\t, \\\\ or \\x and two digits. */
