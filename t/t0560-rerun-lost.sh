@@ -63,6 +63,20 @@ fresh
 "$STEMMA" run -q --digest -- sh -c 'cat a.txt; cat c.txt >b.txt' >>log.txt 2>>log.txt && cmd 0 rerun @ && says_not "$out" 'log.txt: not kept'
 check 'what the caller had opened to append to is no input'
 
+# What a stand-in is made from.
+fresh
+cmd 0 run -q --digest -- sh -c 'rm a.txt' && cmd 1 rerun @ && says "$out" 'stand-ins  1 is empty, because the record does not have the size of the file'
+check 'of a file that was removed and never opened the size is unknown, which is said'
+fresh
+cmd 0 run -q --digest -- cat a.txt && cmd 0 run -q --digest -- rm a.txt && cmd 1 rerun @ && says_not "$out" 'stand-ins'
+check '... and of one that another run read it is known'
+fresh
+mkdir many && (cd many && seq 10001 | xargs touch) && cmd 0 run -q -- rm -r many && cmd 0 rerun --check @ && says "$out" 'left out   files that the run moved, linked or removed after the first 10000: not checked'
+check 'of a run that removed very many files it is said that the rest was not looked at'
+fresh
+cmd 0 run -q -- rm -r d && cmd 0 rerun --check @ && says_not "$out" 'left out'
+check '... and of no other one'
+
 # A run with digests tells what a later one found.
 fresh
 cmd 0 run -q --keep-inputs -- cp a.txt a2.txt && cmd 0 run -q -- sh -c 'echo x >>a.txt' && cmd 0 rerun --check @ && says "$out" 'a.txt: kept copy' &&

@@ -3,6 +3,7 @@
 #include "cmd/trust/rerun_job.h"
 #include "cmd/ui/columns.h"
 #include "cmd/ui/js_print.h"
+#include "trust/rerun/consumed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -151,6 +152,9 @@ static void print_conditions(const struct rerun_job *a)
 		printf("left out   %s: not set from the record, for security%s\n", buf_cstr(&b),
 		       a->plan.own ? "; yours are used" : "");
 	}
+	if (a->plan.more_removed)
+		printf("left out   files that the run moved, linked or removed after the first %d: not checked\n",
+		       CONSUMED_MOST);
 	for (size_t i = 0; i < a->now.n; i++) {
 		buf_reset(&b);
 		fmt_name(&b, str_of(a->now.v[i].value[0]));
@@ -225,6 +229,9 @@ static void print_standins(const struct rerun_job *a)
 		printf("stand-in   %s: was opened, unlike in the recorded run; this copy of the file has no content\n",
 		       buf_cstr(&b));
 	}
+	if (a->standins.unsized)
+		printf("stand-ins  %zu %s empty, because the record does not have the size of the file\n", a->standins.unsized,
+		       a->standins.unsized == 1 ? "is" : "are");
 	if (a->standins.more)
 		printf("stand-ins  some files have none: at most %d are created, %d folders deep\n", STANDIN_MOST,
 		       STANDIN_DEPTH);

@@ -87,6 +87,7 @@ static void note_consumed(struct consuming *r, struct known_file *x, struct str 
 	bool named = how == CONSUMED_MOVED || how == CONSUMED_LINKED;
 	struct consumed *c = r->out;
 	x->own = true;
+	c->more |= c->n >= CONSUMED_MOST;
 	if (c->n >= CONSUMED_MOST || !path.n)
 		return;
 	if (!vec_has_room(c->v, c->n, c->cap)) {

@@ -13,7 +13,7 @@
 #include "base/vec.h"
 #include "store/store.h"
 
-#define CONSUMED_MOST 10000 /* of one run; a run with more has its first ones */
+#define CONSUMED_MOST 10000 /* of one run; a run with more has its first ones, and `more` */
 
 enum consumed_how {
 	CONSUMED_MOVED,    /* it got another name */
@@ -38,6 +38,7 @@ struct consumed {
 	struct consumed_file *v; /* of each file the first, in order of the events */
 	size_t n, cap;
 	VEC(struct consumed_id) opened; /* files that a process of the run opened to write, sorted */
+	bool more;                      /* the run moved, linked or removed others, too */
 };
 
 /* Did a process of the run open it to write? Else what it wrote there went through what its caller had opened. */

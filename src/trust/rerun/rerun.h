@@ -40,9 +40,9 @@ struct rerun_file {
 };
 /* What the run removed, or put another file in the place of, without reading it: only that it was there is needed. */
 struct rerun_removed {
-	char *name; /* relative to the working directory */
-	bool folder;
-	uint64_t size; /* 0 also: not known */
+	char *name;            /* relative to the working directory */
+	bool folder, has_size; /* has_size: it is known */
+	uint64_t size;
 	int64_t mtime; /* TIME_NONE not known */
 };
 struct rerun {
@@ -59,6 +59,7 @@ struct rerun {
 	size_t n_made;
 	struct rerun_removed *removed;
 	size_t n_removed;
+	bool more_removed; /* the run moved, linked or removed more than CONSUMED_MOST: the rest is not looked at */
 	/* Files outside of the working directory and of folders for temporary files that the run wrote, moved or removed:
 	 * a confined command may not. Absolute; NULL-terminated, NULL none. RERUN_OUTSIDE of them at most; all: how many.
 	 */

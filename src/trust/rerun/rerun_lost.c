@@ -152,7 +152,7 @@ static int note_removed(struct rerun_planning *p, const struct consumed_file *c,
 		return rc < 0 ? rc : rerun_oom(p->err);
 	r->removed = more;
 	more[r->n_removed] = (struct rerun_removed){
-	    .name = strndup(name.p, name.n), .folder = c->folder, .size = v.has_size ? v.size : 0, .mtime = v.mtime};
+	    .name = strndup(name.p, name.n), .folder = c->folder, .has_size = v.has_size, .size = v.size, .mtime = v.mtime};
 	return more[r->n_removed].name ? (r->n_removed++, 0) : rerun_oom(p->err);
 }
 
@@ -258,6 +258,7 @@ static int collect_outside(struct rerun_planning *p)
 int rerun_add_lost(struct rerun_planning *p)
 {
 	int rc = add_derived(p);
+	p->r->more_removed = p->consumed.more;
 	for (size_t i = 0; rc == 0 && i < p->consumed.n; i++)
 		rc = add_consumed_file(p, &p->consumed.v[i]);
 	for (size_t i = 0; rc == 0 && i < p->r->n; i++)

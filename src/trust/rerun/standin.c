@@ -217,7 +217,7 @@ static int make_levels(struct making *m, const struct level *top)
 /* What the run removed was there: it is made from the record. What is there already stays. 0, -errno. */
 static int make_removed(struct making *m, const char *to, const struct rerun_removed *x)
 {
-	struct statx st = {.stx_mode = S_IFREG | 0644, .stx_size = x->size};
+	struct statx st = {.stx_mode = S_IFREG | 0644, .stx_size = x->has_size ? x->size : 0};
 	int64_t at = x->mtime != TIME_NONE && x->mtime < m->began ? x->mtime : m->began - 1000000000;
 	char *path = NULL;
 	if (!rerun_is_path(str_of(x->name), true))
@@ -234,7 +234,9 @@ static int make_removed(struct making *m, const char *to, const struct rerun_rem
 	st.stx_mtime.tv_sec = st.stx_atime.tv_sec = at / 1000000000;
 	st.stx_mtime.tv_nsec = st.stx_atime.tv_nsec = (unsigned)(at % 1000000000);
 	if (fd >= 0) {
+		const size_t before = m->out->n;
 		rc = make_file(m, &(struct level){.to = fd}, slash + 1, x->name, &st);
+		m->out->unsized += m->out->n > before && !x->has_size;
 		close(fd);
 	}
 	m->out->all++;

@@ -16,9 +16,10 @@
 #define STANDIN_DEPTH 16   /* folders deep */
 
 struct standins {
-	char **v;      /* of the files, by name relative to the folder, sorted; NULL-terminated */
-	size_t n, all; /* all: with folders and links */
-	bool more;     /* some were left out, for their number or depth */
+	char **v;       /* of the files, by name relative to the folder, sorted; NULL-terminated */
+	size_t n, all;  /* all: with folders and links */
+	size_t unsized; /* files whose size is not known: they are empty */
+	bool more;      /* some were left out, for their number or depth */
 };
 
 /* In `to`, for what is below the working directory of the run, beside what is there. began: of the run, ns. 0, or
