@@ -136,7 +136,7 @@ check 'a role that may see all has the same answers'
 db=postgresql:///site
 ! postgres_as chief 'SELECT sum FROM stemma_index.page' >/dev/null && ! postgres_as chief 'DELETE FROM stemma_index.page' >/dev/null && ! postgres_as chief "UPDATE stemma_index.file SET size = 0" >/dev/null
 check 'it changes nothing, and sees no sums'
-for url in postgresql://chief:secret@/site 'postgresql:///site?password=secret'; do
+for url in postgresql://chief:secret@/site 'postgresql:///site?password=secret' 'postgresql:///site?sslpassword=secret'; do
 	cmd 125 --store "$url" why c && says "$err" 'has a password' 'pgpass' && says_not "$err" secret && cmd 125 site load "$url" && says "$err" 'has a password' && says_not "$err" secret || failures=1
 done
 [ -z "${failures:-}" ]

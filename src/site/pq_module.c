@@ -288,13 +288,14 @@ static void module_send(struct database *d, const char *sql)
 	(void)PQsendQuery(d->c, sql);
 }
 
-/* What libpq cannot read has none, and cannot be connected to. */
+/* One of the options that libpq itself says are not to be shown: the password, and that of the key of TLS. What libpq
+ * cannot read has none, and cannot be connected to. */
 static bool module_has_password(const char *url)
 {
 	bool has = false;
 	PQconninfoOption *all = PQconninfoParse(url, NULL);
 	for (const PQconninfoOption *o = all; o && o->keyword; o++)
-		has = has || (!strcmp(o->keyword, "password") && o->val && o->val[0]);
+		has = has || (o->dispchar && o->dispchar[0] == '*' && o->val && o->val[0]);
 	PQconninfoFree(all);
 	return has;
 }
