@@ -104,4 +104,22 @@ check 'a dist-info folder without a name and a version is of no package'
 mkdir lib/site-packages/a_b-1.0.dist-info && echo 'mod.py,,' >lib/site-packages/a_b-1.0.dist-info/RECORD
 cmd 0 export -f cyclonedx mod.json && says "$out" pkg:pypi && json '[.components[] | select(.name == "a_b") | .version] == ["1.0"]'
 check 'one with both is of its package'
+# With more files than are asked for at once, what a package left is read once.
+seq 300 | sed 's/.*/m&.py,,/' >>lib/site-packages/a_b-1.0.dist-info/RECORD && (cd lib/site-packages && for i in $(seq 300); do echo "x = $i" >"m$i.py"; done)
+{
+	echo 'import sys'
+	seq 300 | sed 's/.*/import m&/'
+	echo 'open(sys.argv[1], "w").write("x")'
+} >lib/site-packages/all.py
+cmd 0 run -q -- $PYTHON -B lib/site-packages/all.py all.json && $PYTHON - "$STEMMA" lib/site-packages/a_b-1.0.dist-info/RECORD >"$out" 2>"$err" <<'E'
+import ctypes, json, os, struct, subprocess, sys
+libc = ctypes.CDLL(None)
+fd = libc.inotify_init1(os.O_NONBLOCK)
+assert fd >= 0 and libc.inotify_add_watch(fd, sys.argv[2].encode(), 0x30) > 0 # IN_OPEN, IN_CLOSE_NOWRITE
+a = json.loads(subprocess.check_output([sys.argv[1], 'export', '-f', 'cyclonedx', 'all.json']))
+package = [c for c in a['components'] if c['name'] == 'a_b']
+print(len(package), len(package[0].get('components', [])), [mask for _, mask, _, _ in struct.iter_unpack('IIII', os.read(fd, 65536))])
+E
+is "$out" '1 300 [32, 16]'
+check 'what a package left is read once for all files'
 finish

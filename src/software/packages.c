@@ -91,20 +91,22 @@ static void read_distribution(struct packages *p)
 	buf_release(&b);
 }
 
-/* All who may know are asked in turn. 0, -ENOMEM. */
+/* All who may know are asked in turn: programs about some files at once, what lies in folders about all of them, so
+ * that each document is read once. 0, -ENOMEM. */
 static int ask_all(struct packages *p, const char *const *paths, size_t n, uint32_t *ret)
 {
-	static int (*const ask[])(struct packages * p, const struct packages_asked *a) = {
-	    packages_ask_dpkg, packages_ask_rpm, packages_read_folders, packages_read_paths};
+	const struct packages_asked all = {paths, ret, n};
 	int r = 0;
 	for (size_t i = 0; i < n; i++)
 		ret[i] = VEC_NONE;
 	for (size_t at = 0; at < n && r == 0; at += CHUNK) {
-		struct packages_asked a = {paths + at, ret + at, n - at < CHUNK ? n - at : CHUNK};
-		for (size_t i = 0; i < sizeof(ask) / sizeof(*ask) && r == 0; i++)
-			r = ask[i](p, &a);
+		const struct packages_asked a = {paths + at, ret + at, n - at < CHUNK ? n - at : CHUNK};
+		r = packages_ask_dpkg(p, &a);
+		r = r < 0 ? r : packages_ask_rpm(p, &a);
 	}
-	return r;
+	if (n)
+		r = r < 0 ? r : packages_read_folders(p, &all);
+	return r < 0 ? r : packages_read_paths(p, &all);
 }
 
 /* Of FOLDER/__pycache__/NAME.cpython-311.pyc the source, FOLDER/NAME.py, which the caller frees. NULL: it is no such

@@ -27,7 +27,8 @@ struct folder {
 	const struct packages_asked *a;
 	const char *base; /* the folder that paths in documents begin from, with a slash at its end */
 	size_t base_n;
-	bool *twice; /* beside a->at: two packages claim it */
+	const bool *open; /* beside a->at: nothing had answered it before these folders are looked at */
+	bool *twice;      /* beside a->at: two packages claim it */
 };
 
 /* Appends a regular file below fd. 0, -errno. */
@@ -66,7 +67,7 @@ static int each_entry(const char *path, const char *suffix, int (*each)(struct f
 static const char *path_below(const struct folder *f, size_t i)
 {
 	const char *path = f->a->paths[i];
-	return strncmp(path, f->base, f->base_n) == 0 ? path + f->base_n : NULL;
+	return f->open[i] && strncmp(path, f->base, f->base_n) == 0 ? path + f->base_n : NULL;
 }
 
 /* Question i is answered: by that package, or, if it had another answer from this folder, by none. */
@@ -207,14 +208,16 @@ static size_t conda_prefix(const char *path)
 	return 0;
 }
 
-/* The folder with the documents of question i's folder of base_n bytes. 0, -ENOMEM. */
-static int read_folder(struct packages *p, const struct packages_asked *a, size_t i, size_t base_n, bool conda,
-                       bool *twice)
+/* The folder with the documents of question i's folder of base_n bytes; like: of which folder is not said yet. 0,
+ * -ENOMEM. */
+static int read_folder(const struct folder *like, size_t i, size_t base_n, bool conda)
 {
-	char *base = strndup(a->paths[i], base_n), *meta = NULL;
+	char *base = strndup(like->a->paths[i], base_n), *meta = NULL;
 	if (!base)
 		return -ENOMEM;
-	struct folder f = {.p = p, .a = a, .base = base, .base_n = base_n, .twice = twice};
+	struct folder f = *like;
+	f.base = base;
+	f.base_n = base_n;
 	int r = 0;
 	if (!conda)
 		r = each_entry(base, ".dist-info", take_dist_info, &f);
@@ -231,33 +234,34 @@ static int read_folder(struct packages *p, const struct packages_asked *a, size_
 static int read_folders(struct packages *p, const struct packages_asked *a, bool conda, bool *twice)
 {
 	size_t *base = calloc(a->n, sizeof(*base));
-	int r = base ? 0 : -ENOMEM;
-	for (size_t i = 0; i < a->n && r == 0; i++)
-		base[i] = a->at[i] != VEC_NONE ? 0 : conda ? conda_prefix(a->paths[i]) : pip_folder(a->paths[i]);
+	bool *open = calloc(a->n, sizeof(*open));
+	const struct folder like = {.p = p, .a = a, .open = open, .twice = twice};
+	int r = base && open ? 0 : -ENOMEM;
+	for (size_t i = 0; i < a->n && r == 0; i++) {
+		open[i] = a->at[i] == VEC_NONE;
+		base[i] = !open[i] ? 0 : conda ? conda_prefix(a->paths[i]) : pip_folder(a->paths[i]);
+	}
 	for (size_t i = 0; i < a->n && r == 0; i++) {
 		bool before = !base[i];
 		for (size_t k = 0; k < i && !before; k++)
 			before = base[k] == base[i] && strncmp(a->paths[k], a->paths[i], base[i]) == 0;
 		if (!before)
-			r = read_folder(p, a, i, base[i], conda, twice);
+			r = read_folder(&like, i, base[i], conda);
 	}
 	free(base);
+	free(open);
 	return r;
 }
 
 int packages_read_folders(struct packages *p, const struct packages_asked *a)
 {
 	bool *twice = calloc(a->n, sizeof(*twice));
-	bool *open = calloc(a->n, sizeof(*open)); /* nothing knew it before */
-	int r = twice && open ? 0 : -ENOMEM;
-	for (size_t i = 0; i < a->n && r == 0; i++)
-		open[i] = a->at[i] == VEC_NONE;
+	int r = twice ? 0 : -ENOMEM;
 	r = r < 0 ? r : read_folders(p, a, false, twice);
 	r = r < 0 ? r : read_folders(p, a, true, twice);
 	for (size_t i = 0; i < a->n && r == 0; i++)
-		if (open[i] && twice[i])
+		if (twice[i])
 			a->at[i] = VEC_NONE;
 	free(twice);
-	free(open);
 	return r;
 }
