@@ -116,7 +116,7 @@ check 'a file is no run'
 
 # Before 1970.
 mkdir "$T/old" && cd "$T/old" && echo x >a && echo y >b && touch -d @-1.5 a && touch -d @-0.25 b
-cmd 0 run -q --digest -- sh -c 'cat a b >out' && cmd 0 export -f pack -o "$T/p12" @ && rm -f a b out && sh "$T/p12/run.sh" >"$out" 2>"$err"
+cmd 0 run -q --digest -- sh -c 'cat a b >out' && cmd 0 export -f pack -o "$T/p-old" @ && rm -f a b out && sh "$T/p-old/run.sh" >"$out" 2>"$err"
 [ $? = 0 ] && is "$out" 'same      '"$T/old/out" && [ "$(stat -c %.9Y a b | tr '\n' ' ')" = '-1.500000000 -0.250000000 ' ]
 check 'an input that was modified before 1970 gets its time'
 
