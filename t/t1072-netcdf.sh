@@ -64,8 +64,12 @@ if command -v ncks >"$out" && command -v ncwa >"$out"; then
 	check '... in find and methods, too'
 	cmd 0 lineage --certain ren.nc//T && says "$out" ncrename ncgen ren.cdl && says_not "$out" '?' && cmd 0 lineage --down --json ren.cdl && says "$out" ren.nc//T 'ncrename'
 	check '... for certain, and downwards'
+	printf 'netcdf p { dimensions: x = 3 ; group: g { variables: double temp(x) ; data: temp = 1, 2, 3 ; } }\n' >grp.cdl
+	cmd 0 run -q --hdf5 -- sh -c 'ncgen -k nc4 -o grp.nc grp.cdl; ncrename -h -g g,k grp.nc; nccopy grp.nc after.nc' &&
+		cmd 0 lineage after.nc && says "$out" 'grp.nc//k/temp' 'ncrename -h -g g,k grp.nc' grp.cdl && cmd 0 find --execs 'into after.nc' && says "$out" 'ncrename -h -g' && cmd 0 methods after.nc && says "$out" 'ncrename -h -g'
+	check 'what is asked of a file names who renamed a group of its source'
 else
-	for i in ncks ncrcat ncwa ncrename 'ncrename, asked of the file' 'ncrename, in find' 'ncrename, for certain'; do
+	for i in ncks ncrcat ncwa ncrename 'ncrename, asked of the file' 'ncrename, in find' 'ncrename, for certain' 'ncrename, of a group'; do
 		skip "$i" 'no nco'
 	done
 fi

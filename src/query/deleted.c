@@ -2,6 +2,9 @@
 
 #include "graph/graph.h"
 
+#include <errno.h>
+
+#define REGROUPED_VERSIONS 4096
 #define NAMESAKES 16 /* objects that had one name, one after the other */
 
 /* In ns; INT64_MAX where a is not known. */
@@ -214,4 +217,55 @@ int deleted_object(struct store *s, store_id object, struct str inner, struct de
 	if (r >= 0 && found)
 		r = version_then(s, object, ret);
 	return r < 0 ? r : found;
+}
+
+/* ---- names of groups ---- */
+
+/* Did the execution give a group of the file another name? 1, 0, -errno. */
+static int moves_group(struct store *s, store_id exec, store_id file)
+{
+	struct ios ios = {0};
+	struct file_info f;
+	bool moved = false;
+	int r = store_io(s, exec, &ios);
+	for (size_t i = 0; r >= 0 && !moved && i < ios.n; i++) {
+		if (ios.v[i].api != TERM_ioapi_rename || !ios.v[i].calls)
+			continue;
+		r = store_file(s, ios.v[i].target, &f);
+		moved = r > 0 && f.within == file && f.kind == TERM_kind_group;
+	}
+	ios_release(&ios);
+	return r < 0 ? r : moved;
+}
+
+/* The number of the file's first version whose makers did; 0 there is none. 0, -errno. */
+static int find_first_regrouped(struct store *s, store_id file, uint32_t *ret)
+{
+	struct edges gens = {0};
+	int r = 1;
+	*ret = 0;
+	for (uint32_t n = 1; r > 0 && !*ret && n <= REGROUPED_VERSIONS; n++) {
+		store_id id;
+		r = store_version_of(s, file, n, &id);
+		if (r > 0 && (r = store_gens(s, id, &gens)) == 0)
+			r = 1;
+		for (size_t i = 0; r > 0 && !*ret && i < gens.n; i++) {
+			int moves = moves_group(s, gens.v[i].to, file);
+			*ret = moves > 0 ? n : 0;
+			r = moves < 0 ? moves : 1;
+		}
+	}
+	edges_release(&gens);
+	return r < 0 ? r : 0;
+}
+
+int deleted_group_name(struct objects *o, store_id version, store_id file)
+{
+	struct version_info v;
+	bool is_new;
+	uint32_t *first = idmap_add(&o->regrouped, file, 0, &is_new);
+	int r = !first ? -ENOMEM : is_new ? find_first_regrouped(o->s, file, first) : 0;
+	if (r == 0 && *first)
+		r = store_version(o->s, version, &v);
+	return r > 0 ? v.n >= *first : r;
 }

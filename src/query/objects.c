@@ -4,6 +4,7 @@
 #include "base/vec.h"
 #include "graph/graph.h"
 #include "query/carried.h"
+#include "query/deleted.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -62,6 +63,7 @@ void objects_end(struct objects *o)
 	free(o->looks);
 	idmap_release(&o->tells);
 	idmap_release(&o->whole);
+	idmap_release(&o->regrouped);
 	idmap_release(&o->containers);
 	edges_release(&o->edges);
 	edges_release(&o->more);
@@ -167,8 +169,7 @@ static void objects_calls_free(struct objects_calls *c)
 	free(c);
 }
 
-/* Goes through all calls of HDF5 by the execution. Remembered in c until another execution is asked for. -errno, or 0.
- * */
+/* Goes through all calls of HDF5 by the execution. Remembered in c until another one is asked for. -errno, or 0. */
 static int load_calls(struct store *s, store_id exec, struct objects_calls *c)
 {
 	struct ios ios = {0};
@@ -456,8 +457,10 @@ static int find_use_telling(struct objects *o, store_id exec, store_id version, 
 		r = was_made_so_since(o, version, file, used.oldest, NULL, &all);
 	else if (!all)
 		r = wrote_objects(o, exec, file, &all);
+	if (r == 0 && all && used.some && o->view == OBJECTS_FILES)
+		all = (r = deleted_group_name(o, version, file)) == 0;
 	*ret = all ? TELLS_ALL : used.some ? TELLS_USE : TELLS_NOT;
-	return r;
+	return r < 0 ? r : 0;
 }
 
 /* uses: all that the execution used, the version of the file among them; looks: beside them, NULL where not known. */

@@ -18,6 +18,7 @@ struct objects {
 	bool any;                /* the store has objects */
 	struct idmap tells;      /* hash of execution, version of a file -> what the objects tell of it */
 	struct idmap whole;      /* files that were asked for as they are: whoever used something of them is of interest */
+	struct idmap regrouped;  /* file -> number of the first version for which a group was moved, 0 none */
 	struct idmap containers; /* file -> 1 it has objects, 0 none are known */
 	struct carried *carried; /* of query/carried.h, NULL: nothing was asked there */
 	struct objects_calls *calls; /* of the execution that was asked for last, NULL none */
