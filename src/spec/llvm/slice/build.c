@@ -161,6 +161,60 @@ static void build_leaving(struct slice *s, LLVMValueRef i, uint32_t f)
 	graph_copy(s, from, LLVMIsAReturnInst(i) ? s->functions.v[f].result : s->exceptions);
 }
 
+static void append_address(struct slice *s, uint32_t a, uint32_t b, uint32_t node, enum address_way way)
+{
+	*(struct address *)llvm_need(vec_add(&s->addresses)) = (struct address){a, b, node, (uint8_t)way};
+}
+
+/* The pointer that becomes a number here; NULL: it is something else. */
+static LLVMValueRef numbered(LLVMValueRef v)
+{
+	bool is = LLVMIsAPtrToIntInst(v) || (LLVMIsAConstantExpr(v) && LLVMGetConstOpcode(v) == LLVMPtrToInt);
+	return is ? LLVMGetOperand(v, 0) : NULL;
+}
+
+static bool is_distance(LLVMValueRef i)
+{
+	return LLVMIsAInstruction(i) && LLVMGetInstructionOpcode(i) == LLVMSub && numbered(LLVMGetOperand(i, 0)) &&
+	       numbered(LLVMGetOperand(i, 1));
+}
+
+static bool is_fraction(LLVMTypeRef t)
+{
+	LLVMTypeKind k = LLVMGetTypeKind(t);
+	if (k == LLVMVectorTypeKind)
+		return is_fraction(LLVMGetElementType(t));
+	return k == LLVMHalfTypeKind || k == LLVMFloatTypeKind || k == LLVMDoubleTypeKind || k == LLVMX86_FP80TypeKind ||
+	       k == LLVMFP128TypeKind;
+}
+
+/* Does it compute with fractions, so that it depends on how they are rounded? */
+static bool is_rounded(LLVMValueRef i)
+{
+	return is_fraction(LLVMTypeOf(i)) || (LLVMGetNumOperands(i) > 0 && is_fraction(LLVMTypeOf(LLVMGetOperand(i, 0))));
+}
+
+/* What depends on where something lies in memory, and on how fractions are rounded. */
+static void build_address(struct slice *s, LLVMValueRef i, uint32_t node)
+{
+	if (is_distance(i))
+		append_address(s, build_value(s, numbered(LLVMGetOperand(i, 0))),
+		               build_value(s, numbered(LLVMGetOperand(i, 1))), node, ADDRESS_DISTANCE);
+	if (LLVMIsAICmpInst(i) && LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(i, 0))) == LLVMPointerTypeKind &&
+	    (LLVMGetICmpPredicate(i) == LLVMIntEQ || LLVMGetICmpPredicate(i) == LLVMIntNE))
+		append_address(s, build_value(s, LLVMGetOperand(i, 0)), build_value(s, LLVMGetOperand(i, 1)), node,
+		               ADDRESS_COMPARED);
+	if (s->rounds && is_rounded(i))
+		graph_flow(s, graph_variable(s, "rounding"), node);
+	if (!LLVMIsAPtrToIntInst(i))
+		return;
+	for (LLVMUseRef u = LLVMGetFirstUse(i); u; u = LLVMGetNextUse(u))
+		if (!is_distance(LLVMGetUser(u))) {
+			append_address(s, build_value(s, LLVMGetOperand(i, 0)), 0, node, ADDRESS_NUMBER);
+			return;
+		}
+}
+
 static void build_memory(struct slice *s, LLVMValueRef i, uint32_t node)
 {
 	uint32_t first = build_value(s, LLVMGetOperand(i, 0));
@@ -172,6 +226,8 @@ static void build_memory(struct slice *s, LLVMValueRef i, uint32_t node)
 	case LLVMVAArg:
 		if (map_get(&s->apart, (uintptr_t)i) == VEC_NONE)
 			graph_load(s, first, node, true);
+		if (LLVMGetTypeKind(LLVMTypeOf(i)) == LLVMIntegerTypeKind)
+			append_address(s, node, 0, node, ADDRESS_NUMBER);
 		break;
 	case LLVMStore:
 		graph_store(s, first, build_value(s, LLVMGetOperand(i, 1)), true);
@@ -201,6 +257,7 @@ static void build_value_instruction(struct slice *s, LLVMValueRef i, uint32_t no
 	bool number = LLVMGetTypeKind(LLVMTypeOf(i)) == LLVMIntegerTypeKind;
 	if (LLVMIsAGetElementPtrInst(i) && LLVMGetNumOperands(i) > 2)
 		s->inside_streams |= is_stream_type(LLVMGetGEPSourceElementType(i));
+	build_address(s, i, node);
 	bool passes = LLVMIsAPHINode(i) || LLVMIsASelectInst(i) || LLVMIsACastInst(i) || LLVMIsAExtractValueInst(i) ||
 	              LLVMIsAFreezeInst(i);
 	if (number && LLVMGetIntTypeWidth(LLVMTypeOf(i)) == 1)
@@ -437,6 +494,22 @@ static void tell_apart(struct slice *s, const struct argv *a, uint32_t count, ui
 	}
 }
 
+uint32_t build_environment(struct slice *s)
+{
+	if (s->environment)
+		return s->environment;
+	uint32_t list = graph_object(s, OBJECT_MEMORY), text = input_object(s, "environment", "");
+	graph_flow(s, graph_variable(s, "inherited"), s->objects.v[text].content);
+	graph_flow(s, s->objects.v[text].content, s->objects.v[list].content);
+	graph_points(s, s->objects.v[list].content, text);
+	graph_points(s, graph_variable(s, "environ"), text);
+	graph_points(s, graph_variable(s, "environ"), list);
+	/* The library changes the array in its place. */
+	graph_copy(s, graph_variable(s, "environ"), s->objects.v[list].content);
+	s->environment = list;
+	return list;
+}
+
 static void build_arguments(struct slice *s, LLVMValueRef f)
 {
 	unsigned n = LLVMCountParams(f);
@@ -455,10 +528,7 @@ static void build_arguments(struct slice *s, LLVMValueRef f)
 		graph_points(s, build_value(s, LLVMGetParam(f, 1)), list);
 	}
 	if (n > 2) {
-		uint32_t env = graph_object(s, OBJECT_MEMORY), all = input_object(s, "environment", "");
-		graph_points(s, build_value(s, LLVMGetParam(f, 2)), env);
-		graph_points(s, s->objects.v[env].content, all);
-		graph_flow(s, s->objects.v[all].content, s->objects.v[env].content);
+		graph_points(s, build_value(s, LLVMGetParam(f, 2)), build_environment(s));
 	}
 }
 
@@ -515,6 +585,7 @@ static void build_lists(struct slice *s)
 void build_program(struct slice *s)
 {
 	build_standard(s);
+	hidden_find(s);
 	for (LLVMValueRef v = LLVMGetFirstFunction(s->module); v; v = LLVMGetNextFunction(v))
 		add_function(s, v);
 	LLVMValueRef start = LLVMGetNamedFunction(s->module, "main");

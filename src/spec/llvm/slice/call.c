@@ -96,6 +96,16 @@ static void compute_result(struct slice *s, const struct call *c)
 {
 	for (uint32_t i = 0; i < c->n_arguments; i++)
 		graph_copy(s, c->argument[i], c->result);
+	if (s->rounds)
+		graph_flow(s, graph_variable(s, "rounding"), c->result);
+}
+
+/* It may call what it is given: what that outputs is listed. */
+static void call_unknown(struct slice *s, uint32_t call)
+{
+	for (uint32_t i = 0; i < s->calls.v[call].n_arguments; i++)
+		if (s->calls.v[call].argument[i])
+			graph_take(s, graph_deep(s, s->calls.v[call].argument[i]), call, true);
 }
 
 /* Of a function without a body. */
@@ -107,11 +117,12 @@ static void call_library(struct slice *s, uint32_t call, LLVMValueRef f, uint32_
 		s->calls.v[call].always_ends = s->calls.v[call].may_end = true;
 	if (library_apply(s, call, name))
 		return;
-	if (only_computes(inst, f)) {
+	if (only_computes(inst, f) || strncmp(name, "llvm.experimental.constrained.", 30) == 0) {
 		compute_result(s, &s->calls.v[call]);
 		graph_copy(s, s->any_descriptor, s->calls.v[call].result);
 		return;
 	}
+	call_unknown(s, call);
 	graph_reason(s, "a library function without a summary:", name, inst, caller);
 }
 

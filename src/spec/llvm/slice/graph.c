@@ -285,6 +285,7 @@ struct place graph_place(LLVMValueRef inst)
 uint32_t graph_input(struct slice *s, const char *kind, const char *name, LLVMValueRef at, uint32_t function)
 {
 	uint32_t node = graph_node(s, HOLDS_NOTHING);
+	graph_flow(s, node, graph_variable(s, "everything"));
 	*(struct input *)llvm_need(vec_add(&s->inputs)) =
 	    (struct input){kind, name ? name : "", graph_place(at), node, function};
 	return node;

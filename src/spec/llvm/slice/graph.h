@@ -38,6 +38,10 @@ struct object {
 	uint32_t content;
 	uint32_t in, out, position;
 	const char *file; /* constant name; NULL not known */
+	uint32_t of;      /* node of the handle that it is another name of; 0 none */
+	uint32_t size;    /* of memory that was asked for: node of how much; 0 */
+	bool environment; /* a variable of the environment */
+	bool odd;         /* it may be anything that the program has: arguments, memory, descriptors */
 	uint32_t function;
 };
 
@@ -58,12 +62,27 @@ struct taker {
 	bool callback;
 };
 
-enum stream_way { STREAM_READ, STREAM_PUT_BACK, STREAM_WRITE, STREAM_WRITTEN, STREAM_SEEK, STREAM_POSITION };
+enum stream_way {
+	STREAM_READ,
+	STREAM_PUT_BACK,
+	STREAM_WRITE,
+	STREAM_WRITTEN,
+	STREAM_SEEK,
+	STREAM_POSITION,
+	STREAM_STATE
+};
 /* Between the stream that `handle` points to and a node. */
 struct stream_use {
 	uint32_t handle, node;
 	uint8_t way;
 	bool maybe; /* where it points to no stream, there is none; else it may be any */
+};
+
+/* An address that becomes a number (a), the distance of two, a comparison of two for being the same. */
+enum address_way { ADDRESS_NUMBER, ADDRESS_DISTANCE, ADDRESS_COMPARED };
+struct address {
+	uint32_t a, b, node;
+	uint8_t way;
 };
 
 struct call {
@@ -138,6 +157,8 @@ struct slice {
 	VEC(struct input) inputs;
 	VEC(struct output) outputs;
 	VEC(struct reason) reasons;
+	VEC(struct address) addresses;
+	VEC(uint32_t) closed; /* nodes of handles that are closed */
 	VEC(uint32_t) queue;
 	struct map node_of, function_of, call_of;
 	struct map copied;    /* flows that the solver found */
@@ -146,12 +167,16 @@ struct slice {
 	uint64_t *holds[4];
 	size_t words; /* of a set of objects */
 	bool solving;
+	/* hidden.c: has it pipes, wide characters, other rounding; does it move to other folders, and in files;
+	 * does it open something? */
+	bool pipes, wide, rounds, moves, seeks, opens;
 	bool inside_streams;                    /* code looks into a FILE, as macros do */
 	uint32_t descriptor[3], any_descriptor; /* nodes of the constants 0, 1, 2 and of all others */
 	uint32_t standard[3];                   /* objects: streams */
 	uint32_t any_file;                      /* object: a descriptor of which nothing is known: what is read from all */
 	uint32_t touched;                       /* object: the same, where something is done to all */
 	uint32_t unknown;                       /* object */
+	uint32_t environment;                   /* object: the array; 0: the program has not looked at it */
 	uint32_t exceptions;                    /* node */
 	uint32_t abnormal;                      /* node: whether it ends otherwise than by exit */
 	uint32_t at_any_time;                   /* node: whether something else than the code ends it */
@@ -198,6 +223,8 @@ void graph_join_cycles(struct slice *s);
 
 void build_program(struct slice *s);
 uint32_t build_value(struct slice *s, LLVMValueRef v);
+/* The array of the environment and its texts, made once: the object of the array. */
+uint32_t build_environment(struct slice *s);
 void build_call(struct slice *s, LLVMValueRef inst, uint32_t function);
 /* One more function that the call may call: found by the solver. */
 void call_target(struct slice *s, uint32_t call, uint32_t function, bool callback);
@@ -215,6 +242,15 @@ bool library_apply(struct slice *s, uint32_t call, const char *name);
 bool library_knows(const char *name);
 /* Is the variable of a library known? Then its object is made. */
 bool library_variable(struct slice *s, LLVMValueRef v, uint32_t node);
+
+/* ---- states that no argument names (hidden.c) ---- */
+
+/* Before all else: what the program uses of them. */
+void hidden_find(struct slice *s);
+/* Does the name stand for memory, arguments, or what is open? */
+bool hidden_is_odd_name(const char *name);
+/* After it is solved. */
+void hidden_flows(struct slice *s);
 
 /* ---- control and reach (control.c, reach.c) ---- */
 

@@ -13,6 +13,7 @@
  *   @0 @1 @2   as in `o`, of standard input ...
  *   w0         as o0, but no output: that it is created
  *   streamof:0 numberof:0   another name of the stream or descriptor that argument 0 is
+ *   environment:0   the variable of the environment with that name
  *   extra      the arguments behind the `...` of the function that calls
  *   ~0         of standard input: where it is read
  *   O          an output that is not of a stream
@@ -20,9 +21,9 @@
  *
  * Words without a flow: `ends` (it never comes back), `mayend`, `abnormal` (the program ends, and not by exit), `calls`
  * (it calls what it is given), `later` (and not at once), `out` (an output of all its arguments), `apart` (errno
- * stays), `maybe` (it uses a stream only where it is given one), `creates:1` (what it opens is written to unless
- * argument 1, a mode or flags, says that it is only read), `maps` (memory may be a file). "%1:" before a flow: only
- * where argument 1, a format, may have %n. */
+ * stays), `maybe` (it uses a stream only where it is given one), `doubles` (what streams have not written yet is
+ * written twice), `creates:1` (what it opens is written to unless argument 1, a mode or flags, says that it is only
+ * read), `maps` (memory may be a file). "%1:" before a flow: only where argument 1, a format, may have %n. */
 #include "spec/llvm/slice/library.h"
 
 #include <stdlib.h>
@@ -133,6 +134,12 @@ static bool only_reads(const struct apply *a, unsigned i)
 	return (flags & (ACCESS | CREATES)) == 0;
 }
 
+/* A child has all that is not yet written. */
+static void apply_doubles(struct apply *a)
+{
+	graph_flow(a->s, apply_call(a)->effects, a->s->abnormal);
+}
+
 /* Memory that is a file: what is stored in it is written, unless it is private. */
 static void apply_maps(struct apply *a)
 {
@@ -144,8 +151,12 @@ static void apply_maps(struct apply *a)
 /* "creates:1": unless what is opened is only read. */
 static void apply_creates(struct apply *a, unsigned mode)
 {
-	if (!only_reads(a, mode))
-		apply_write(a, apply_arguments(a, 0, POINTED), "wr", 2, false);
+	if (only_reads(a, mode))
+		return;
+	if (a->odd && a->s->seeks)
+		graph_reason(a->s, "a file that may be the memory of the program is written:", a->name, apply_call(a)->inst,
+		             apply_call(a)->function);
+	apply_write(a, apply_arguments(a, 0, POINTED), "wr", 2, false);
 }
 
 static void apply_ends(struct apply *a)
@@ -189,9 +200,10 @@ static void apply_word(struct apply *a, const char *word, size_t n)
 	static const struct {
 		const char *word;
 		void (*apply)(struct apply *);
-	} words[] = {{"ends", apply_ends},   {"mayend", apply_mayend}, {"abnormal", apply_abnormal},
-	             {"calls", apply_calls}, {"later", apply_later},   {"out", apply_out},
-	             {"apart", apply_apart}, {"maybe", apply_maybe},   {"maps", apply_maps}};
+	} words[] = {{"ends", apply_ends},      {"mayend", apply_mayend}, {"abnormal", apply_abnormal},
+	             {"calls", apply_calls},    {"later", apply_later},   {"out", apply_out},
+	             {"apart", apply_apart},    {"maybe", apply_maybe},   {"maps", apply_maps},
+	             {"doubles", apply_doubles}};
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (strlen(words[i].word) == n && memcmp(words[i].word, word, n) == 0) {
 			words[i].apply(a);
@@ -310,6 +322,7 @@ bool library_apply(struct slice *s, uint32_t call, const char *name)
 		apply_word(&a, p, n);
 		p += n;
 	}
+	hidden_apply(&a);
 	if (!a.keeps_errno)
 		apply_errno(&a);
 	return true;
@@ -323,9 +336,12 @@ static void state_input(struct slice *s, const char *state, uint32_t node)
 	bool environment = strcmp(state, "environ") == 0;
 	if (!environment && strcmp(state, "program") != 0)
 		return;
+	if (environment) {
+		build_environment(s);
+		return;
+	}
 	uint32_t text = graph_object(s, OBJECT_MEMORY), list = graph_object(s, OBJECT_MEMORY);
-	uint32_t from = environment ? graph_input(s, "environment", "", NULL, VEC_NONE)
-	                            : graph_input(s, "argument", "0", NULL, VEC_NONE);
+	uint32_t from = graph_input(s, "argument", "0", NULL, VEC_NONE);
 	graph_flow(s, from, node);
 	graph_flow(s, from, s->objects.v[text].content);
 	graph_flow(s, from, s->objects.v[list].content);

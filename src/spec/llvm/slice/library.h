@@ -12,6 +12,7 @@ struct apply {
 	uint32_t output; /* in s->outputs, VEC_NONE */
 	bool keeps_errno;
 	bool opens; /* its result is something that has a row of its own to say so */
+	bool odd;   /* what it opens may be anything that the program has */
 	bool maybe; /* it writes or reads where it is given a stream */
 };
 
@@ -23,10 +24,16 @@ LLVMValueRef apply_argument(const struct apply *a, unsigned i);
 /* A node with that of all arguments from `first` on. */
 uint32_t apply_arguments(const struct apply *a, uint32_t first, enum depth depth);
 /* The node of a place that is read. */
-uint32_t apply_read(const struct apply *a, const char *word, size_t n);
+uint32_t apply_read(struct apply *a, const char *word, size_t n);
 /* From the node to the place. Ends the process where it is no place. */
 void apply_write(struct apply *a, uint32_t from, const char *word, size_t n, bool points);
 /* The node of what the call outputs. */
 uint32_t apply_output(struct apply *a, bool buffered);
+
+/* Of each call with a row, after that (hidden.c). */
+void hidden_apply(struct apply *a);
+/* It uses the stream or descriptor; it writes to it, and that may be a pipe. */
+void hidden_handle(struct apply *a, uint32_t handle);
+void hidden_pipe(struct apply *a, uint32_t handle);
 
 #endif

@@ -22,12 +22,6 @@ LLVMValueRef apply_argument(const struct apply *a, unsigned i)
 	return c->inst && i < c->n_arguments ? LLVMGetOperand(c->inst, i) : NULL;
 }
 
-/* A name of what is open already. */
-static bool is_open_already(const char *name)
-{
-	return name && (strncmp(name, "/dev/", 5) == 0 || strncmp(name, "/proc/", 6) == 0);
-}
-
 /* The argument that stands behind a colon; NULL: none. */
 static LLVMValueRef named_argument(const struct apply *a, const char *word, size_t n)
 {
@@ -41,7 +35,7 @@ static const char *named(const struct apply *a, const char *word, size_t n)
 	const char *text = build_constant_text(named_argument(a, word, n));
 	while (text && strncmp(text, "./", 2) == 0)
 		text += 2;
-	return is_open_already(text) ? NULL : text;
+	return text && (hidden_is_odd_name(text) || (a->s->moves && *text != '/')) ? NULL : text;
 }
 
 /* ---- places that are read ---- */
@@ -78,8 +72,37 @@ static uint32_t loaded(const struct apply *a, uint32_t pointer)
 	return ret;
 }
 
+/* It takes the first number that is free. */
+static void in_table(const struct apply *a, uint32_t opened, bool number)
+{
+	struct slice *s = a->s;
+	uint32_t table = graph_variable(s, "descriptors");
+	s->opens = true;
+	graph_flow(s, apply_call(a)->effects, table);
+	graph_flow(s, opened, table);
+	if (number)
+		graph_flow(s, table, opened);
+}
+
+/* "environment:0". */
+static uint32_t environment_variable(const struct apply *a, const char *word, size_t n)
+{
+	struct slice *s = a->s;
+	const struct call *c = apply_call(a);
+	uint32_t o = graph_object(s, OBJECT_MEMORY), ret = graph_node(s, HOLDS_ALL), all = graph_variable(s, "environ");
+	uint32_t in = graph_input(s, "environment", build_constant_text(named_argument(a, word, n)), c->inst, c->function);
+	s->objects.v[o].environment = true;
+	graph_points(s, ret, o);
+	graph_flow(s, in, graph_variable(s, "inherited"));
+	graph_flow(s, in, s->objects.v[o].content);
+	graph_flow(s, all, s->objects.v[o].content);
+	graph_flow(s, s->objects.v[o].content, ret); /* whether it is there */
+	graph_copy(s, all, ret);
+	return ret;
+}
+
 /* "stream:0", "number:0": something opened. */
-static uint32_t opened(const struct apply *a, const char *word, size_t n)
+static uint32_t opened(struct apply *a, const char *word, size_t n)
 {
 	struct slice *s = a->s;
 	const char *file = named(a, word, n);
@@ -87,9 +110,13 @@ static uint32_t opened(const struct apply *a, const char *word, size_t n)
 	uint32_t ret = graph_node(s, HOLDS_ALL);
 	graph_points(s, ret, o);
 	graph_flow(s, graph_input(s, "file", file, apply_call(a)->inst, apply_call(a)->function), s->objects.v[o].in);
+	graph_flow(s, apply_arguments(a, 0, ITSELF), s->objects.v[o].in); /* which it is */
+	graph_flow(s, apply_arguments(a, 0, POINTED), s->objects.v[o].in);
 	graph_flow(s, s->objects.v[o].in, ret); /* whether it is there */
-	if (is_open_already(build_constant_text(named_argument(a, word, n))))
-		graph_flow(s, s->objects.v[s->standard[0]].in, s->objects.v[o].in);
+	bool by_name = memchr(word, ':', n) != NULL;
+	a->odd = by_name && !file && (strncmp(a->name, "H5", 2) != 0 || strncmp(a->name, "H5F", 3) == 0);
+	s->objects.v[o].odd = a->odd;
+	in_table(a, ret, *word == 'n');
 	return ret;
 }
 
@@ -100,6 +127,8 @@ static uint32_t renamed(const struct apply *a, const char *word)
 	uint32_t o = graph_stream(s, *word == 's' ? OBJECT_STREAM : OBJECT_DESCRIPTOR, NULL);
 	uint32_t ret = graph_node(s, HOLDS_ALL), handle = argument(a, (unsigned)(strchr(word, ':')[1] - '0'));
 	graph_points(s, ret, o);
+	s->objects.v[o].of = handle;
+	in_table(a, ret, *word == 'n');
 	graph_stream_use(s, handle, s->objects.v[o].in, STREAM_READ);
 	graph_stream_use(s, handle, s->objects.v[o].in, STREAM_PUT_BACK);
 	graph_stream_use(s, handle, s->objects.v[o].out, STREAM_WRITE);
@@ -121,7 +150,14 @@ static uint32_t input_node(const struct apply *a, const char *word, size_t n)
 	char *kind = llvm_need(strndup(word + 1, (colon ? (size_t)(colon - word) : n) - 1));
 	for (char *p = kind; *p; p++)
 		*p = *p == '_' ? ' ' : *p;
-	return graph_input(a->s, kind, named(a, word, n), apply_call(a)->inst, apply_call(a)->function);
+	const struct call *c = apply_call(a);
+	uint32_t in = graph_input(a->s, kind, named(a, word, n), c->inst, c->function), ret = in;
+	if (strcmp(kind, "environment") == 0) {
+		ret = graph_node(a->s, HOLDS_NOTHING);
+		graph_flow(a->s, in, ret);
+		graph_flow(a->s, graph_variable(a->s, "inherited"), ret);
+	}
+	return ret;
 }
 
 static char *word_copy(const char *word, size_t n)
@@ -129,12 +165,16 @@ static char *word_copy(const char *word, size_t n)
 	return llvm_need(strndup(word, n));
 }
 
-static uint32_t stream_node(const struct apply *a, const char *word)
+static uint32_t stream_node(struct apply *a, const char *word)
 {
 	uint32_t ret = graph_node(a->s, HOLDS_NOTHING);
 	uint32_t handle = *word == '@' ? object_node(a, a->s->standard[word[1] - '0']) : simple_value(a, word[1]);
 	enum stream_way way = *word == 'p' ? STREAM_POSITION : *word == 'w' ? STREAM_WRITTEN : STREAM_READ;
 	graph_stream_use(a->s, handle, ret, way)->maybe = a->maybe;
+	if (!a->maybe)
+		graph_flow(a->s, handle, ret); /* which it is */
+	if (word[1] != 'r')
+		hidden_handle(a, handle);
 	return ret;
 }
 
@@ -144,8 +184,21 @@ static bool place_begins(const char *word, size_t n, const char *with)
 	return n >= k && memcmp(word, with, k) == 0;
 }
 
+/* Memory that is asked for: how much is in the numbers. */
+static uint32_t allocated(const struct apply *a)
+{
+	uint32_t o = graph_object(a->s, OBJECT_MEMORY), size = graph_node(a->s, HOLDS_NOTHING);
+	for (unsigned i = 0; i < apply_call(a)->n_arguments; i++) {
+		LLVMValueRef v = apply_argument(a, i);
+		if (!v || LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMIntegerTypeKind)
+			graph_flow(a->s, argument(a, i), size);
+	}
+	a->s->objects.v[o].size = size;
+	return o;
+}
+
 /* Places with a name: something opened, an object; 0: it is none of these. */
-static uint32_t read_object(const struct apply *a, const char *word, size_t n)
+static uint32_t read_object(struct apply *a, const char *word, size_t n)
 {
 	if (place_begins(word, n, "streamof:") || place_begins(word, n, "numberof:"))
 		return renamed(a, word);
@@ -155,7 +208,9 @@ static uint32_t read_object(const struct apply *a, const char *word, size_t n)
 		return object_node(a, graph_static(a->s, word_copy(word + 7, n - 7)));
 	if (place_begins(word, n, "extra"))
 		return object_node(a, a->s->functions.v[apply_call(a)->function].extra);
-	return place_begins(word, n, "new") ? object_node(a, graph_object(a->s, OBJECT_MEMORY)) : 0;
+	if (place_begins(word, n, "environment:"))
+		return environment_variable(a, word, n);
+	return place_begins(word, n, "new") ? object_node(a, allocated(a)) : 0;
 }
 
 /* "*0", "**0", "*v". */
@@ -168,7 +223,7 @@ static uint32_t read_memory(const struct apply *a, const char *word)
 	return loaded(a, simple_value(a, word[1]));
 }
 
-uint32_t apply_read(const struct apply *a, const char *word, size_t n)
+uint32_t apply_read(struct apply *a, const char *word, size_t n)
 {
 	uint32_t object = read_object(a, word, n);
 	if (object)
@@ -217,6 +272,8 @@ static void write_stream(struct apply *a, uint32_t from, const char *word)
 	graph_stream_use(s, handle, to, STREAM_POSITION)->maybe = a->maybe;
 	graph_stream_use(s, handle, to, STREAM_WRITE)->maybe = a->maybe;
 	graph_flow(s, handle, to);
+	hidden_handle(a, handle);
+	hidden_pipe(a, handle);
 	s->outputs.v[a->output].handle = handle;
 	s->outputs.v[a->output].maybe = a->maybe;
 }
@@ -246,7 +303,7 @@ static void write_state(const struct apply *a, uint32_t from, uint32_t to, bool 
 }
 
 /* What is done to a stream and is no output: it is read on, moved, created. */
-static void touch_stream(const struct apply *a, uint32_t from, const char *word)
+static void touch_stream(struct apply *a, uint32_t from, const char *word)
 {
 	struct slice *s = a->s;
 	uint32_t handle = *word == '~' ? object_node(a, s->standard[0]) : simple_value(a, word[1]);
@@ -256,6 +313,8 @@ static void touch_stream(const struct apply *a, uint32_t from, const char *word)
 	graph_flow(s, apply_call(a)->effects, through);
 	graph_flow(s, handle, through);
 	graph_stream_use(s, handle, through, way)->maybe = a->maybe;
+	if (word[1] != 'r')
+		hidden_handle(a, handle);
 }
 
 static void write_result(const struct apply *a, uint32_t from, bool points)
@@ -274,6 +333,10 @@ void apply_write(struct apply *a, uint32_t from, const char *word, size_t n, boo
 		write_result(a, from, points);
 	else if (*word == '*')
 		store_place(a, from, word, points);
+	else if (*word == 'D')
+		write_state(a, from, apply_call(a)->deep, points);
+	else if (n > 7 && memcmp(word, "static:", 7) == 0)
+		graph_flow(a->s, from, a->s->objects.v[graph_static(a->s, word_copy(word + 7, n - 7))].content);
 	else if (*word == '$')
 		write_state(a, from, graph_variable(a->s, word_copy(word + 1, n - 1)), points);
 	else if (strchr("iw~p", *word))

@@ -88,6 +88,12 @@ static void use_stream(struct slice *s, const struct stream_use *u, const struct
 	case STREAM_SEEK:
 		graph_flow(s, u->node, o->position);
 		break;
+	case STREAM_STATE:
+		graph_flow(s, o->in, u->node);
+		graph_flow(s, o->position, u->node);
+		if (!o->standard)
+			graph_flow(s, o == &s->objects.v[s->any_file] ? graph_variable(s, "written") : o->out, u->node);
+		break;
 	default:
 		graph_flow(s, o->position, u->node);
 		break;
@@ -132,6 +138,13 @@ static void flow_through_files(struct slice *s)
 			graph_flow(s, o->in, any->in);
 			graph_flow(s, o->position, any->position);
 		}
+		if (s->wide)
+			graph_flow(s, o->position, o->in);
+		if (o->odd) {
+			graph_flow(s, graph_variable(s, "everything"), o->in);
+			graph_flow(s, o->out, s->objects.v[s->touched].in);
+			graph_flow(s, o->position, s->objects.v[s->touched].position);
+		}
 		graph_flow(s, s->objects.v[s->touched].in, o->in);
 		graph_flow(s, s->objects.v[s->touched].position, o->position);
 		if (o->standard)
@@ -141,6 +154,8 @@ static void flow_through_files(struct slice *s)
 		graph_flow(s, unnamed, o->in);
 		if (!o->file) {
 			graph_flow(s, o->out, unnamed);
+			if (s->pipes) /* the other end */
+				graph_flow(s, o->position, unnamed);
 			graph_flow(s, all, o->in);
 		}
 		for (uint32_t k = 0; o->file && k < s->objects.n; k++)
@@ -366,6 +381,7 @@ void reach_write(struct slice *s, struct buf *ret)
 	flow_through_memory(s);
 	flow_through_streams(s);
 	flow_through_files(s);
+	hidden_flows(s);
 	merge_equal(s, input, output);
 	unsigned char *may = find_reached(s, input, output);
 	append_inputs(s, input, ret);
