@@ -33,8 +33,8 @@ static int64_t early_now(void)
 /* Bytes that a copy may take now. */
 static uint64_t early_room(const struct early *e)
 {
-	uint64_t free, room = kept_room(e->folder, &free), spent = e->spent->bytes;
-	uint64_t share = (free + spent) / EARLY_SHARE;
+	uint64_t left, room = kept_room(e->folder, &left), spent = e->spent->bytes;
+	uint64_t share = (left + spent) / EARLY_SHARE;
 	share = share > spent ? share - spent : 0;
 	uint64_t budget = EARLY_BYTES > spent ? EARLY_BYTES - spent : 0;
 	room = room < share ? room : share;

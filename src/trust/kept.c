@@ -20,17 +20,17 @@
 
 #define FLOOR_MOST (1ull << 30) /* bytes */
 
-uint64_t kept_room(const char *folder, uint64_t *free)
+uint64_t kept_room(const char *folder, uint64_t *ret_free)
 {
 	struct statvfs fs;
-	if (free)
-		*free = 0;
+	if (ret_free)
+		*ret_free = 0;
 	/* A file costs an inode, too; some file systems have no number of them. */
 	if (statvfs(folder, &fs) < 0 || (fs.f_files && fs.f_favail < fs.f_files / 20))
 		return 0;
 	uint64_t left = (uint64_t)fs.f_bavail * fs.f_frsize, least = (uint64_t)fs.f_blocks / 20 * fs.f_frsize;
-	if (free)
-		*free = left;
+	if (ret_free)
+		*ret_free = left;
 	least = least < FLOOR_MOST ? least : FLOOR_MOST;
 	return left > least ? left - least : 0;
 }

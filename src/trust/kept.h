@@ -15,7 +15,7 @@ struct kept_bounds {
 };
 
 /* Bytes that may be written below the folder so that its file system keeps 5 % of its room, or 1 GiB where that is
- * less. free (may be NULL): bytes that a user may still take there. 0 also: it does not tell. */
+ * less. ret_free (may be NULL): bytes that a user may still take there. 0 also: it does not tell. */
 uint64_t kept_room(const char *folder, uint64_t *ret_free);
 /* Copies the open file, which had the digest, unless it is there already; shares its blocks where the file system can;
  * else within kept_room. 0; -ESTALE: it was changed meanwhile; -ENOSPC: there is no room; -errno. */
