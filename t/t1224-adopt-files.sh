@@ -358,6 +358,9 @@ put('h/x.gitlog', '=== Do not change lines below ===\n{"cmd": ' + '[' * 5000 + '
 put('h/.datalad/runinfo/x', 'no JSON\n{"cmd": []}\n')
 put('i/x.darshan.txt', '# darshan log version: 3\n# start_time: 1e308\nPOSIX\t0\t1\tPOSIX_WRITES\t9\t/' + '../' * 2000 + '\n\t\t\t\t\t\n')
 put('j/audit.log', 'type=SYSCALL msg=audit(1.000:1): arch=c000003e syscall=2 success=yes pid=1 a1=1\ntype=PATH msg=audit(1.000:1): item=0 name=zz\ntype=PATH msg=audit(1.000:1): item=99 name="x"\ntype=EXECVE msg=audit(1.000:1): argc=99999999999 a0="x\n msg=audit(')
+head = 'type=SYSCALL msg=audit(1700000000.000:%d): arch=c000003e syscall=%d success=yes exit=%d pid=7 a1=1\n'
+put('q/audit.log', ''.join(head % (n, 2, 3) + 'type=PATH msg=audit(1700000000.000:%d): item=0 name="/q/%d"\n' % (n, n) + head % (100000 + n, 57, 8 + n) for n in range(20000)) +
+    head % (300000, 59, 0) + 'type=EXECVE msg=audit(1700000000.000:300000): argc=99999' + ''.join(' a%d="x"' % n for n in range(60000)) + '\ntype=EXECVE' + ' ' * (1 << 21) + ' msg=audit(1700000000.000:300000): argc=1 a0="long"\n')
 put('p/x.sacct', 'JobID|StdOut|ExitCode|Start\n|\n1|%|999999999999999999999999:0|2026-99-99T99:99:99\n2|' + '../' * 3000 + '|:0|x\n3|%j%|\n4' + '|' * 5000 + '\n5')
 put('k/trace.sqlite3', b'SQLite format 3\0' + os.urandom(4096))
 db = sqlite3.connect('l.sqlite3'); db.execute("CREATE VIEW processes AS SELECT 1 AS id"); db.execute('CREATE TABLE opened_files(x)'); db.commit(); db.close()

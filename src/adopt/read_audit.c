@@ -9,6 +9,7 @@
 
 #define HEAD 65536
 #define PATHS 4
+#define LINE_MOST ((size_t)1 << 20) /* bytes: records of the kernel have 8,970 at most */
 #define ARCH_X86_64 0xc000003e
 #define CLONE_THREAD 0x10000
 
@@ -127,7 +128,9 @@ static void take_exec(struct audit *w)
 {
 	struct audited *e = &w->e;
 	traced_exec(&w->t, e->pid, e->time);
-	for (size_t at = 0; at < e->words.n;) {
+	if (e->words.failed && !w->t.error) /* then the last one may lack its NUL */
+		w->t.error = -ENOMEM;
+	for (size_t at = 0; !e->words.failed && at < e->words.n;) {
 		struct str word = str_of(e->words.p + at);
 		traced_word(&w->t, e->pid, word);
 		at += word.n + 1;
@@ -222,7 +225,7 @@ static void take_path(struct audit *w, struct str record)
 	w->e.path[item].parent = str_is(field_of(record, "nametype"), "PARENT");
 }
 
-/* a0, a1, ...: as many as argc says, and no more than there are. */
+/* a0, a1, ..., in this order: as many as argc says, and no more than there are. */
 static void take_words(struct audit *w, struct str record)
 {
 	uint64_t n = number_of(field_of(record, "argc"), 10);
@@ -232,6 +235,7 @@ static void take_words(struct audit *w, struct str record)
 		struct str value = field_of(record, name);
 		if (!value.n)
 			break;
+		record = str_n(value.p + value.n, (size_t)(record.p + record.n - value.p) - value.n);
 		if (!text_of(value, &w->value))
 			buf_reset(&w->value);
 		buf_str(&w->e.words, str_n(w->value.p, w->value.n ? strnlen(w->value.p, w->value.n) : 0));
@@ -296,7 +300,8 @@ int adopt_read_audit(struct adopt_jobs *l, int folder, const char *path, const c
 		for (size_t at = 0; from && at < text.n && !w.t.error;) {
 			const char *end = memchr(text.p + at, '\n', text.n - at);
 			size_t n = end ? (size_t)(end - text.p) - at : text.n - at;
-			take_line(&w, str_n(text.p + at, n));
+			if (n <= LINE_MOST)
+				take_line(&w, str_n(text.p + at, n));
 			at += n + 1;
 		}
 		end_event(&w);

@@ -30,15 +30,24 @@ struct traced_process {
 	uint32_t image;
 	const char *cwd; /* "" unknown */
 };
+/* A file that was opened for writing, in a list. */
 struct traced_fresh {
+	uint32_t object, next; /* next: its place, VEC_NONE at the end */
+};
+struct traced_list {
+	uint32_t first, last; /* VEC_NONE: it is empty */
+};
+/* The files that a process opened for writing lately: by itself, or before as another one, and those of what made it,
+ * until it executes a program, which is what may write, or does not. */
+struct traced_held {
 	uint64_t pid;
-	uint32_t object;
-	bool pending; /* of a fork: until it executes a program, which is what may write, or does not */
-	int64_t time;
+	struct traced_list own, handed;
+	int64_t time; /* of the fork by which they were handed */
 };
 struct traced_object {
 	const char *path; /* the last that it had */
 	bool written;
+	size_t out_of; /* the job of which it was noted last as an output, counted from 1; 0 none */
 };
 
 /* The first error counts. */
@@ -120,25 +129,52 @@ static void add_access(struct traced *t, uint64_t pid, uint32_t object, enum tra
 	*e = (struct traced_edge){object, use, time};
 }
 
+/* What the process holds; NULL and the error. */
+static struct traced_held *held_of(struct traced *t, uint64_t pid)
+{
+	uint32_t at = map_get(&t->held_at, pid);
+	struct traced_held *h = at != VEC_NONE ? &t->held.v[at] : vec_add(&t->held);
+	if (!h || (at == VEC_NONE && !map_set(&t->held_at, pid, (uint32_t)(t->held.n - 1)))) {
+		fail(t, -ENOMEM);
+		return NULL;
+	}
+	if (at == VEC_NONE)
+		*h = (struct traced_held){.pid = pid, .own = {VEC_NONE, VEC_NONE}, .handed = {VEC_NONE, VEC_NONE}};
+	return h;
+}
+
+/* Behind those of `to`; `from` is empty then. */
+static void append_list(struct traced *t, struct traced_list *to, struct traced_list *from)
+{
+	if (from->first == VEC_NONE)
+		return;
+	if (to->first == VEC_NONE)
+		to->first = from->first;
+	else
+		t->fresh.v[to->last].next = from->first;
+	to->last = from->last;
+	*from = (struct traced_list){VEC_NONE, VEC_NONE};
+}
+
 /* What a process opened for writing lately is the child's, too, and what that makes; the next child's no more. */
 static void hand_over(struct traced *t, uint64_t pid, uint64_t child, int64_t time)
 {
-	for (size_t i = 0; i < t->fresh.n; i++)
-		if (t->fresh.v[i].pid == pid) {
-			t->fresh.v[i].pid = child;
-			t->fresh.v[i].pending = true;
-			t->fresh.v[i].time = time;
-		}
+	uint32_t at = map_get(&t->held_at, pid);
+	if (at == VEC_NONE || pid == child || !held_of(t, child))
+		return;
+	struct traced_held *from = &t->held.v[at], *to = held_of(t, child);
+	append_list(t, &to->handed, &from->own);
+	append_list(t, &to->handed, &from->handed);
+	to->time = time;
 }
 
-/* What was handed to a process, or to all, becomes an access of the program that it is now. */
-static void take_over(struct traced *t, uint64_t pid, bool all)
+/* What was handed to a process becomes an access of the program that it is now. */
+static void take_over(struct traced *t, uint32_t at)
 {
-	for (size_t i = 0; i < t->fresh.n; i++)
-		if (t->fresh.v[i].pending && (all || t->fresh.v[i].pid == pid)) {
-			t->fresh.v[i].pending = false;
-			add_access(t, t->fresh.v[i].pid, t->fresh.v[i].object, TRACED_OPENED, t->fresh.v[i].time);
-		}
+	struct traced_held *h = &t->held.v[at];
+	for (uint32_t i = h->handed.first; i != VEC_NONE; i = t->fresh.v[i].next)
+		add_access(t, h->pid, t->fresh.v[i].object, TRACED_OPENED, h->time);
+	append_list(t, &h->own, &h->handed);
 }
 
 void traced_fork(struct traced *t, uint64_t pid, uint64_t child, bool thread, int64_t time)
@@ -184,7 +220,9 @@ void traced_exec(struct traced *t, uint64_t pid, int64_t time)
 	if (image == VEC_NONE)
 		return;
 	p->image = image;
-	take_over(t, pid, false);
+	uint32_t at = map_get(&t->held_at, pid);
+	if (at != VEC_NONE)
+		take_over(t, at);
 }
 
 void traced_word(struct traced *t, uint64_t pid, struct str word)
@@ -271,6 +309,20 @@ static uint32_t object_of(struct traced *t, struct str path)
 	return (uint32_t)(t->objects.n - 1);
 }
 
+/* The process opened it for writing. */
+static void hold_file(struct traced *t, uint64_t pid, uint32_t object)
+{
+	struct traced_held *h = held_of(t, pid);
+	struct traced_fresh *f = h ? vec_add(&t->fresh) : NULL;
+	if (!f) {
+		fail(t, -ENOMEM);
+		return;
+	}
+	*f = (struct traced_fresh){object, VEC_NONE};
+	const uint32_t at = (uint32_t)(t->fresh.n - 1);
+	append_list(t, &h->own, &(struct traced_list){at, at});
+}
+
 void traced_access(struct traced *t, uint64_t pid, struct str path, enum traced_use use, int64_t time)
 {
 	uint32_t object = t->error || is_passed_over(path) ? VEC_NONE : object_of(t, path);
@@ -278,11 +330,8 @@ void traced_access(struct traced *t, uint64_t pid, struct str path, enum traced_
 		return;
 	t->objects.v[object].written |= use == TRACED_WRITE;
 	add_access(t, pid, object, use, time);
-	struct traced_fresh *f = use == TRACED_OPENED && t->inherit ? vec_add(&t->fresh) : NULL;
-	if (f)
-		*f = (struct traced_fresh){pid, object, false, time};
-	else if (use == TRACED_OPENED && t->inherit)
-		fail(t, -ENOMEM);
+	if (use == TRACED_OPENED && t->inherit)
+		hold_file(t, pid, object);
 }
 
 void traced_unlink(struct traced *t, struct str path)
@@ -317,13 +366,11 @@ void traced_rename(struct traced *t, struct str from, struct str to)
 /* An input or output of a job, with its time. 0, -ENOMEM. */
 static int add_edge(struct traced *t, struct adopt_job *j, const struct traced_edge *e)
 {
-	const struct traced_object *o = &t->objects.v[e->object];
+	struct traced_object *o = &t->objects.v[e->object];
 	bool in = e->use == TRACED_READ;
-	if (!in && e->use == TRACED_OPENED && o->written)
+	if (!in && ((e->use == TRACED_OPENED && o->written) || o->out_of == t->l->v.n))
 		return 0;
-	for (size_t i = 0; !in && i < j->out.n; i++)
-		if (j->out.v[i] == o->path)
-			return 0;
+	o->out_of = in ? o->out_of : t->l->v.n; /* the job is the last one */
 	int64_t time = e->time;
 	if (!in && t->coarse && time != TIME_NONE)
 		time -= time % SECOND;
@@ -367,7 +414,8 @@ static int make_job(struct traced *t, const struct traced_image *image)
 
 int traced_finish(struct traced *t, uint64_t *ret_jobs)
 {
-	take_over(t, 0, true);
+	for (size_t i = 0; i < t->held.n; i++)
+		take_over(t, (uint32_t)i);
 	int r = t->error == -ENOMEM ? -ENOMEM : 0;
 	*ret_jobs = 0;
 	for (size_t i = 0; r == 0 && i < t->images.n && !t->l->full; i++)
@@ -385,7 +433,9 @@ int traced_finish(struct traced *t, uint64_t *ret_jobs)
 	vec_release(&t->processes);
 	vec_release(&t->objects);
 	vec_release(&t->fresh);
+	vec_release(&t->held);
 	map_release(&t->process_at);
+	map_release(&t->held_at);
 	map_release(&t->name_at);
 	map_release(&t->seen);
 	return t->l->full ? 0 : r;

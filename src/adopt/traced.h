@@ -18,6 +18,7 @@ struct traced_image;
 struct traced_process;
 struct traced_object;
 struct traced_fresh;
+struct traced_held;
 struct traced {
 	struct adopt_jobs *l;
 	enum adopt_tool tool;
@@ -31,8 +32,9 @@ struct traced {
 	VEC(struct traced_image) images;
 	VEC(struct traced_process) processes;
 	VEC(struct traced_object) objects;
-	VEC(struct traced_fresh) fresh; /* where inherit: files that were opened for writing lately */
-	struct map process_at, name_at, seen;
+	VEC(struct traced_fresh) fresh; /* where inherit: files that were opened for writing lately, in lists */
+	VEC(struct traced_held) held;   /* which of them each process has */
+	struct map process_at, held_at, name_at, seen;
 };
 
 enum traced_use { TRACED_READ, TRACED_WRITE, TRACED_OPENED };
