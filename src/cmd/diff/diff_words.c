@@ -328,11 +328,24 @@ static bool is_object(const struct diff_item *x)
 	       memmem(x->subject.p, x->subject.n, "//", 2);
 }
 
+/* Is it a file that only B read as one, for A's record has objects of a file of that name? */
+static bool is_holder(const struct diff *d, const struct diff_item *x)
+{
+	const struct str name = str_base_name(x->subject);
+	for (size_t i = 0; x->category == DIFF_inputs && x->kind == DIFF_ADDED && i < d->n_items; i++) {
+		const struct diff_item *o = &d->items[i];
+		const char *at = is_object(o) ? memmem(o->subject.p, o->subject.n, "//", 2) : NULL;
+		if (at && str_eq(str_base_name(str_n(o->subject.p, (size_t)(at - o->subject.p))), name))
+			return true;
+	}
+	return false;
+}
+
 /* That the folders are others is the doing of stemma rerun, and so is that it records no objects. no_objects: they were
  * recorded on side A only. */
-static bool is_of_rerun(const struct diff_item *x, bool no_objects)
+static bool is_of_rerun(const struct diff *d, const struct diff_item *x, bool no_objects)
 {
-	return is_of_recorder(x) || (no_objects && is_object(x)) ||
+	return is_of_recorder(x) || (no_objects && (is_object(x) || is_holder(d, x))) ||
 	       (x->category == DIFF_machine && str_is(x->subject, "directory")) ||
 	       (x->category == DIFF_environment && (str_is(x->subject, "TMPDIR") || str_is(x->subject, "PWD")));
 }
@@ -340,7 +353,7 @@ static bool is_of_rerun(const struct diff_item *x, bool no_objects)
 void diff_pass_over_rerun(struct diff *d)
 {
 	const bool no_objects = has_objects_in_a_only(d);
-	while (d->first < d->n_items && is_of_rerun(&d->items[d->first], no_objects))
+	while (d->first < d->n_items && is_of_rerun(d, &d->items[d->first], no_objects))
 		do
 			d->first++;
 		while (d->first < d->n_items && !diff_category_words[d->items[d->first].category].cause);
