@@ -63,7 +63,7 @@ cmd 1 diff && says "$out" 'modified outside the recorded runs, 2002-03-04T05:06:
 check 'diff: when a file was modified, not when that was noticed'
 
 # The same program twice, with names that chance drew; and twice with names that people gave.
-for pair in 'tmp_nw8majo.model.R tmp5y1d8evh.model.R' 'tmpabcdefgh.R tmpijklmnop.R' 'RtmpuivQYx RtmpTysogt' 'Rtmpabcdef Rtmpuvwxyz'; do
+for pair in 'tmp_nw8majo.model.R tmp5y1d8evh.model.R' 'tmpabcdefgh.R tmpijklmnop.R' 'RtmpuivQYx RtmpTysogt' 'Rtmpabcdef Rtmpuvwxyz' '.snakemake/scripts/tmphpb_fwg_.R .snakemake/scripts/tmp8_9cve96.R'; do
 	for name in $pair; do
 		rec env true "$PWD/scripts/$name" "--file=scripts/$name" "/tmp/$name/x"
 	done

@@ -52,8 +52,8 @@ static bool random_part(const char *p, size_t n)
 
 /* How much of a component is a name that gcc (cc and six characters), R (Rtmp and six) or Python (tmp and eight) draws,
  * also where chance gave it small letters only; 0: it begins otherwise. Where Python drew a _, a digit, too, tells the
- * name from one like tmp_results. */
-static size_t drawn_name(const char *p, size_t n)
+ * name from one like tmp_results; not where all such names are drawn (copied). */
+static size_t drawn_name(const char *p, size_t n, bool copied)
 {
 	size_t word = 0, python = 0;
 	bool digit = false;
@@ -62,7 +62,7 @@ static size_t drawn_name(const char *p, size_t n)
 	for (; python < n && (islower((unsigned char)p[python]) || isdigit((unsigned char)p[python]) || p[python] == '_');
 	     python++)
 		digit |= isdigit((unsigned char)p[python]) != 0;
-	if (python == 11 && (word == 11 || digit) && memcmp(p, "tmp", 3) == 0)
+	if (python == 11 && (word == 11 || digit || copied) && memcmp(p, "tmp", 3) == 0)
 		return python;
 	if ((word == 8 && memcmp(p, "cc", 2) == 0) || (word == 10 && memcmp(p, "Rtmp", 4) == 0))
 		return word;
@@ -74,15 +74,15 @@ static bool is_temporary_name(const char *p, size_t n)
 {
 	size_t dot = n && *p == '.';
 	return (n > dot + 3 && memcmp(p + dot, "tmp", 3) == 0) ||
-	       (n > 4 && memcmp(p, "Rtmp", 4) == 0 && drawn_name(p, n)) || memmem(p, n, ".tmp.", 5);
+	       (n > 4 && memcmp(p, "Rtmp", 4) == 0 && drawn_name(p, n, false)) || memmem(p, n, ".tmp.", 5);
 }
 
 /* A component below a directory for temporary files: `tmp.aB3xYz12`, `ccq1W2e3.o`, `job-4711` become `tmp.*`, `*.o`,
- * `job-*`. */
-static void mask_component(const char *p, size_t n, struct buf *out)
+ * `job-*`. copied: as drawn_name. */
+static void mask_component(const char *p, size_t n, bool copied, struct buf *out)
 {
 	for (size_t i = 0; i < n;) {
-		size_t name = i ? 0 : drawn_name(p, n), k = i + name;
+		size_t name = i ? 0 : drawn_name(p, n, copied), k = i + name;
 		while (!name && k < n && isalnum((unsigned char)p[k]))
 			k++;
 		bool number = k > i;
@@ -99,6 +99,14 @@ static void mask_component(const char *p, size_t n, struct buf *out)
 	}
 }
 
+/* Does a component that begins there name a copy of a script, as Snakemake makes one to run it? All of these are drawn.
+ */
+static bool is_copy_at(struct str path, size_t at)
+{
+	const struct str folder = str_of(".snakemake/scripts/");
+	return at >= folder.n && memcmp(path.p + at - folder.n, folder.p, folder.n) == 0;
+}
+
 /* From `at` on, component by component. */
 static void mask_components(struct str path, size_t at, bool all, struct buf *out)
 {
@@ -106,7 +114,7 @@ static void mask_components(struct str path, size_t at, bool all, struct buf *ou
 		const char *slash = memchr(path.p + at, '/', path.n - at);
 		size_t n = slash ? (size_t)(slash - (path.p + at)) : path.n - at;
 		if (all || is_temporary_name(path.p + at, n))
-			mask_component(path.p + at, n, out);
+			mask_component(path.p + at, n, is_copy_at(path, at), out);
 		else
 			buf_add(out, path.p + at, n);
 		at += n;
