@@ -91,8 +91,12 @@ struct side {
 int side_load(struct store *s, enum diff_what what, store_id id, const struct diff_options *o, struct diff_text *text,
               struct err *err, struct side *ret);
 void side_release(struct side *s);
+
+/* diff_names.c */
 /* What stays of a path or an argument when what is random in it is masked; and below the side's cwd, relative. */
 void diff_mask_path(const struct side *s, struct str path, struct buf *out);
+/* The same of what is from `at` on, component by component: of all, or of those that call themselves temporary. */
+void diff_mask_components(struct str path, size_t at, bool all, struct buf *out);
 
 /* diff_pair.c: gives the executions of both sides their partners. 0 or -ENOMEM. */
 int diff_pair(struct side side[2], size_t *ret_paired);
