@@ -87,6 +87,26 @@ check '.ninja_log: a time that is none'
 
 # ---- DVC ----
 
+fresh dvc-lists
+mkdir -p .dvc/cache/files/md5/ab d e && echo 1 >d/a && echo 2 >e/a && sleep 0.02 && echo o >one && echo o >two && echo o >three
+echo '[{"md5": "1", "relpath": "a"}]' | tee .dvc/cache/files/md5/ab/cdef0123456789.dir >.dvc/cache/files/md5/ab/cdef0123456780.dir
+printf 'stages:\n' >dvc.lock
+for o in one two three; do
+	printf '  %s:\n    cmd: x\n    deps:\n' $o
+	printf '    - path: %s\n      md5: abcdef012345678%s.dir\n' d 9 e 0 e 9
+	printf '    outs:\n    - path: %s\n' $o
+done >>dvc.lock
+$PYTHON - "$STEMMA" .dvc/cache/files/md5/ab/cdef0123456789.dir >"$T/opened" 2>"$err" <<'E'
+import ctypes, os, struct, subprocess, sys
+libc = ctypes.CDLL(None)
+fd = libc.inotify_init1(os.O_NONBLOCK)
+assert fd >= 0 and libc.inotify_add_watch(fd, sys.argv[2].encode(), 0x30) > 0 # IN_OPEN, IN_CLOSE_NOWRITE
+subprocess.check_call([sys.argv[1], 'adopt'], stdout=2)
+print([mask for _, mask, _, _ in struct.iter_unpack('IIII', os.read(fd, 65536))])
+E
+cp "$T/opened" "$out" && is "$out" '[32, 16]' && cmd 0 lineage two && says "$out" d/a e/a
+check 'DVC: the list of a folder is read once, whoever depends on it'
+
 fresh dvc
 mkdir -p data src .dvc/cache/files/md5/ab && echo raw >data/raw.csv && echo 'print()' >src/prep.py && echo 1 >'x y.txt' && sleep 0.02 && mkdir data/prepared && echo a >data/prepared/a.txt && echo b >data/prepared/b.txt
 sleep 0.02 && echo m >model.pkl && echo '{}' >metrics.json

@@ -10,11 +10,18 @@
 #include <unistd.h>
 
 #define NAME_MOST 4096
+#define LISTS_MOST 64         /* lists of folders that are kept while a document is read */
+#define ENTRIES_MOST 10000000 /* of lists, of one document: a folder behind these stands for itself */
 
 struct line {
 	size_t indent;
 	struct str text; /* without indentation; of a list's item without its "- ", which counts as indentation */
 	bool item;       /* it begins an item of a list */
+};
+/* The list of the files in a folder. */
+struct folder_list {
+	char digest[64];
+	json_t *files; /* NULL: there is none */
 };
 struct dvc {
 	struct adopt_jobs *l;
@@ -25,6 +32,8 @@ struct dvc {
 	bool more;
 	struct buf scalar;
 	struct buf name; /* of a dependency or output, until its digest has come */
+	struct folder_list lists[LISTS_MOST];
+	size_t n_lists, entries; /* entries: how many were gone through */
 };
 
 /* ---- YAML ---- */
@@ -122,14 +131,13 @@ static int add_file(struct dvc *y, struct adopt_job *j, bool out, struct str pat
 	return out ? adopt_output(y->l, j, y->path, path) : adopt_input(y->l, j, y->path, path);
 }
 
-/* The list of a folder's files in the cache, by its digest; the caller releases it. NULL: it is not there. */
+/* The list of a folder's files in the cache, by its digest of 8 to 63 bytes; the caller releases it. NULL: it is not
+ * there. */
 static json_t *read_folder_list(const struct dvc *y, struct str digest)
 {
 	static const char *const caches[] = {".dvc/cache/files/md5", ".dvc/cache"};
 	json_t *list = NULL;
 	char name[64];
-	if (digest.n < 8 || digest.n >= sizeof(name) || memchr(digest.p, '/', digest.n) || *digest.p == '.')
-		return NULL;
 	for (size_t i = 0; i < 2 && !list; i++) {
 		struct buf folder = {0}, text = {0};
 		buf_printf(&folder, "%s/%.2s", caches[i], digest.p);
@@ -145,6 +153,22 @@ static json_t *read_folder_list(const struct dvc *y, struct str digest)
 	return list;
 }
 
+/* The same, which is read once for many dependencies, and released with y. */
+static const json_t *folder_list(struct dvc *y, struct str digest)
+{
+	if (digest.n < 8 || digest.n >= sizeof(y->lists->digest) || memchr(digest.p, '/', digest.n) || *digest.p == '.')
+		return NULL;
+	for (size_t i = 0; i < y->n_lists; i++)
+		if (str_is(digest, y->lists[i].digest))
+			return y->lists[i].files;
+	if (y->n_lists == LISTS_MOST)
+		json_decref(y->lists[--y->n_lists].files);
+	struct folder_list *one = &y->lists[y->n_lists++];
+	memcpy(one->digest, digest.p, digest.n);
+	one->digest[digest.n] = '\0';
+	return one->files = read_folder_list(y, digest);
+}
+
 /* What was gathered of one dependency or output: its path, or the files in it. digest: nothing where it has none. 0,
  * -ENOMEM. */
 static int end_file(struct dvc *y, struct adopt_job *j, bool out, struct str digest)
@@ -152,8 +176,10 @@ static int end_file(struct dvc *y, struct adopt_job *j, bool out, struct str dig
 	int rc = 0;
 	if (!y->name.n || !j)
 		return 0;
-	json_t *list = str_ends(digest, str_of(".dir")) ? read_folder_list(y, digest) : NULL, *one;
-	size_t i;
+	const json_t *list = str_ends(digest, str_of(".dir")) ? folder_list(y, digest) : NULL, *one;
+	size_t i, n = json_array_size(list);
+	list = n <= ENTRIES_MOST - y->entries ? list : NULL;
+	y->entries += list ? n : 0;
 	json_array_foreach(list, i, one)
 	{
 		struct buf path = {0};
@@ -168,7 +194,6 @@ static int end_file(struct dvc *y, struct adopt_job *j, bool out, struct str dig
 	}
 	if (rc == 0 && (!json_is_array(list) || !json_array_size(list)))
 		rc = add_file(y, j, out, buf_view(&y->name));
-	json_decref(list);
 	buf_reset(&y->name);
 	return rc;
 }
@@ -296,6 +321,8 @@ int adopt_read_dvc(struct adopt_jobs *l, int folder, const char *path, const cha
 		l->sources[ADOPT_dvc] += stages > 0;
 		buf_release(&y.scalar);
 		buf_release(&y.name);
+		for (size_t i = 0; i < y.n_lists; i++)
+			json_decref(y.lists[i].files);
 	}
 	buf_release(&text);
 	buf_release(&source);
