@@ -124,10 +124,14 @@ reaches "signal mask" 'sigset_t m; sigemptyset(&m); sigaddset(&m, n); sigprocmas
 reaches "destructors of threads" 'pthread_t t; pthread_key_create(&key, told); pthread_create(&t, NULL, thread, &n); pthread_join(t, NULL)' "$TELL"
 reaches "fork writes twice what is not written yet" '' 'printf("word\n"); if (n) fork()'
 reaches "what fork calls" 'pthread_atfork(NULL, NULL, at_fork); z = n; if (!fork()) exit(0)' ''
+reaches "a child that is ended" 'int w; pid_t p = fork(); if (!p) { pause(); _exit(0); } kill(p, n); wait(&w)' 'z = WTERMSIG(w); dprintf(1, "%d\n", z)'
+reaches "a child that aborts" 'int w; if (!fork()) { if (n) abort(); _exit(0); } wait(&w)' 'dprintf(1, "%d\n", w)'
+reaches "whether a descriptor is open, by its name" 'struct stat st; if (n) dup2(1, 9)' 'printf("%d\n", stat("/proc/self/fd/9", &st))'
 reaches "bytes or wide characters" 'if (n) putwchar(L'"'a'"')' 'printf("x\n")'
 
 reaches "rounding of a division" 'volatile double x = 1; if (n) fesetround(FE_UPWARD)' 'printf("%.20f\n", x / 3)'
 reaches "rounding by printf" 'if (n) fesetround(FE_UPWARD)' 'printf("%.1f\n", 0.25)'
+reaches "rounding by snprintf" 'if (n) fesetround(FE_UPWARD); snprintf(b, 9, "%.1f", 0.25)' 'puts(b)'
 reaches "rounding by strtod" 'if (n) fesetround(FE_UPWARD)' 'printf("%.17g\n", strtod("0.1", NULL))'
 reaches "flags of a root" 'volatile double x = sqrt(n)' 'printf("%d\n", fetestexcept(FE_INVALID))'
 reaches "strtok" 'char *t = strdup("a,b"); strtok(t, ","); if (n) strtok(b, ",")' 'puts(strtok(NULL, ",") ? "y" : "n")'

@@ -45,6 +45,10 @@ void hidden_find(struct slice *s)
 		s->moves |= BEGINS(name, moves);
 		s->seeks |= BEGINS(name, seeks);
 	}
+	/* How a child ended. */
+	graph_flow(s, s->abnormal, graph_variable(s, "status"));
+	graph_flow(s, s->at_any_time, graph_variable(s, "status"));
+	graph_flow(s, graph_variable(s, "signal"), graph_variable(s, "status"));
 	/* What is found by the environment is a part of it. */
 	uint32_t environment = graph_variable(s, "environ");
 	graph_load(s, environment, environment, true);

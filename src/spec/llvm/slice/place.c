@@ -152,6 +152,14 @@ static uint32_t input_node(const struct apply *a, const char *word, size_t n)
 		*p = *p == '_' ? ' ' : *p;
 	const struct call *c = apply_call(a);
 	uint32_t in = graph_input(a->s, kind, named(a, word, n), c->inst, c->function), ret = in;
+	/* What is known of a file may be what is known of the program. */
+	LLVMValueRef name = named_argument(a, word, n);
+	if (colon && strcmp(kind, "file") == 0 && !named(a, word, n) &&
+	    (build_constant_text(name) || a->output == VEC_NONE)) {
+		ret = graph_node(a->s, HOLDS_NOTHING);
+		graph_flow(a->s, in, ret);
+		graph_flow(a->s, graph_variable(a->s, "everything"), ret);
+	}
 	if (strcmp(kind, "environment") == 0) {
 		ret = graph_node(a->s, HOLDS_NOTHING);
 		graph_flow(a->s, in, ret);
@@ -289,6 +297,8 @@ static void store_place(const struct apply *a, uint32_t from, const char *word, 
 		pointer = simple_value(a, word[1]);
 	graph_store(a->s, from, pointer, points);
 	graph_store(a->s, effects, pointer, false);
+	if (a->s->rounds)
+		graph_store(a->s, graph_variable(a->s, "rounding"), pointer, false);
 	if (!points)
 		graph_store(a->s, a->s->any_descriptor, pointer, true);
 }
