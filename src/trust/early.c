@@ -60,7 +60,7 @@ static int early_copy(struct early_spent *spent, uint64_t room, int from, const 
 
 /* arg: struct early, in the worker's copy of it. What cannot be copied gets a link in the place of its copy, which
  * leads nowhere: so it is counted. */
-static void keep_early(void *arg, uint64_t number, int folder, const char *path, uint64_t ino)
+static void keep_early(void *arg, uint64_t number, int folder, const char *path, uint64_t dev, uint64_t ino)
 {
 	const struct early *e = arg;
 	struct early_spent *spent = e->spent;
@@ -70,7 +70,7 @@ static void keep_early(void *arg, uint64_t number, int folder, const char *path,
 	if (early_path(e->folder, number, to, sizeof(to)) < 0)
 		return;
 	int rc = -ESTALE, fd = openat(folder, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == ino)
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_dev == dev && st.st_ino == ino)
 		rc = st.st_size > EARLY_MOST ? -EFBIG : early_copy(spent, early_room(e), fd, to);
 	if (fd >= 0)
 		close(fd);

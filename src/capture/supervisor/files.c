@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -129,7 +130,7 @@ void file_keep(struct sup *s, struct file *f, const struct where *w, const struc
 	if (f->far || sup_far(s) || !same)
 		return;
 	f->kept = true;
-	k->keep(k->arg, f->num, w->dirfd, w->path, st->stx_ino);
+	k->keep(k->arg, f->num, w->dirfd, w->path, makedev(st->stx_dev_major, st->stx_dev_minor), st->stx_ino);
 }
 
 void file_notify_observer(struct sup *s, const struct file *f, const char *path, int64_t size, unsigned mode,

@@ -71,8 +71,9 @@ struct run_keeper {
 	int64_t
 	    began; /* files that changed since then are the run's own work, or nobody knows whose: none of them is kept */
 	/* The call waits, and so does the record. A file is about to be changed or removed, once for each. number: of the
-	 * file in the record; folder, path: as for openat; ino: it has this number still. Called in the worker. */
-	void (*keep)(void *arg, uint64_t number, int folder, const char *path, uint64_t ino);
+	 * file in the record; folder, path: as for openat; dev (as makedev), ino: it has these numbers still. Called in the
+	 * worker. */
+	void (*keep)(void *arg, uint64_t number, int folder, const char *path, uint64_t dev, uint64_t ino);
 };
 
 /* What becomes of processes that outlive the command: they are recorded to their end behind its back; they are waited
