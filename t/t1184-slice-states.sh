@@ -113,6 +113,7 @@ reaches "mmap over memory" 'char *p = mmap(NULL, 4096, 3, MAP_PRIVATE | MAP_ANON
 reaches "malloc_usable_size" 'char *p = malloc(n)' 'printf("%zu\n", malloc_usable_size(p))'
 reaches "a distance on the heap" 'char *p = malloc(n); char *q = malloc(8)' 'printf("%ld\n", (long)((uintptr_t)q - (uintptr_t)p))'
 reaches "an address is printed" 'malloc(n); char *q = malloc(8)' 'printf("%p\n", q)'
+reaches "the bytes of an address are written" 'malloc(n); char *q = malloc(8)' 'write(1, &q, sizeof(q))'
 reaches "no memory for so much" 'char *p = malloc(atol(s))' 'puts(p ? "y" : "n")'
 
 reaches "who the process is" 'seteuid(n)' 'printf("%d\n", geteuid())'

@@ -95,7 +95,11 @@ static void apply_flow(struct apply *a, const char *word, size_t n)
 	bool points = word[k] == '=';
 	for (size_t at = k + 1; at < n;) {
 		size_t m = strcspn(word + at, ", ");
-		apply_write(a, apply_read(a, word + at, m), word, k, points);
+		uint32_t from = apply_read(a, word + at, m);
+		apply_write(a, from, word, k, points);
+		if (*word == 'o' && word[at] == '*' && strncmp(a->name, "fput", 4) != 0) /* pointers among the bytes */
+			*(struct address *)llvm_need(vec_add(&a->s->addresses)) =
+			    (struct address){from, 0, apply_output(a, true), ADDRESS_NUMBER};
 		at += m + 1;
 	}
 }
