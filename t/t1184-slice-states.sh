@@ -6,7 +6,7 @@
 
 needs_llvm
 
-# How the slice of "$2" (n is the number that argument 1 is, s its text) sees argument 1 at each output of line 99: $1 is may or cannot.
+# How the slice of "$2" (n is the number that argument 1 is, s its text) sees argument 1 at each output of line 99: $1 is may or cannot; $4 is functions. $4: functions.
 sees()
 {
 	cat >p.c <<-PROGRAM
@@ -22,6 +22,7 @@ sees()
 		#include <poll.h>
 		#include <pthread.h>
 		#include <search.h>
+		#include <semaphore.h>
 		#include <signal.h>
 		#include <stdint.h>
 		#include <stdio.h>
@@ -49,6 +50,9 @@ sees()
 			printf("%d\n", z);
 			#line 200
 		}
+		#line 99
+		${4-}
+		#line 250
 		int main(int argc, char **argv)
 		{
 			char *s = argv[1];
@@ -67,10 +71,10 @@ sees()
 		| [.outputs[] | select(.line == 99) | select(any(.[$side][]; . as $i | $one | index($i)))] | length > 0' "$out" >/dev/null
 }
 
-# The title, the statements, and the output.
+# The title, the statements, the output, and functions (which are of line 99, too).
 reaches()
 {
-	sees may "$2" "$3"
+	sees may "$2" "$3" "${4-}"
 	check "$1"
 }
 
@@ -139,5 +143,69 @@ reaches "strtok" 'char *t = strdup("a,b"); strtok(t, ","); if (n) strtok(b, ",")
 reaches "random numbers" 'srand(n)' 'printf("%d\n", rand())'
 reaches "one buffer of two functions of time" 'time_t t = 0, u = n; struct tm *p = gmtime(&t); ctime(&u)' 'printf("%d\n", p->tm_min)'
 reaches "hsearch" 'hcreate(9); ENTRY e = {"a", s}; hsearch(e, ENTER); ENTRY q = {"a", NULL}' 'puts(hsearch(q, FIND)->data)'
+
+# ---- what calls back, and how often ----
+
+COUNTS='static int calls, row[8]; static int compare(const void *x, const void *y) { calls++; return *(const int *)x - *(const int *)y; }'
+reaches "how many elements qsort has" 'qsort(row, n, 4, say)' '' 'static int row[8]; static int say(const void *x, const void *y) { (void)x; (void)y; puts("called"); return 0; }'
+reaches "how often qsort compares" 'for (int i = 0; i < 8; i++) row[i] = s[i]; qsort(row, 8, 4, compare)' 'printf("%d\n", calls)' "$COUNTS"
+reaches "how often bsearch compares" 'bsearch(&n, row, 8, 4, compare)' 'printf("%d\n", calls)' "$COUNTS"
+reaches "what lfind looks for" 'size_t m = 8; lfind(&n, row, &m, 4, compare)' 'printf("%d\n", calls)' "$COUNTS"
+reaches "how many nodes a tree has" 'void *r = NULL; int one = 1; tsearch(&one, &r, compare); tsearch(&n, &r, compare); twalk(r, node)' '' "$COUNTS"' static void node(const void *p, VISIT v, int d) { (void)p; (void)v; (void)d; puts("node"); }'
+reaches "whether a thread has something to destroy" 'pthread_t t; pthread_key_create(&key, gone); pthread_create(&t, NULL, some, s); pthread_join(t, NULL)' '' 'static void gone(void *p) { (void)p; puts("gone"); } static void *some(void *p) { if (atoi(p)) pthread_setspecific(key, p); return NULL; }'
+
+# ---- pointers in parts ----
+
+TWO='static char A[9] = "a", B[9]; struct pair { char *name; int n; }; static struct pair x = {A, 1}; static void copy(void *to, const void *from, unsigned k) { unsigned char *t = to; const unsigned char *f = from; while (k--) *t++ = *f++; }'
+reaches "a pointer is copied by its bytes" 'struct pair y = {B, 2}; snprintf(B, 9, "%s", s); copy(&x, &y, sizeof(x))' 'puts(x.name)' "$TWO"
+reaches "the same by numbers of 16 bits" 'char *p = A, *q = B; volatile uint16_t *t = (void *)&p, *f = (void *)&q; for (int i = 0; i < 4; i++) t[i] = f[i]; snprintf(B, 9, "%s", s)' 'puts(p)' "$TWO"
+reaches "the same by a fraction" 'union { char *p; double d; } x = {A}, y = {B}; volatile double d = y.d; x.d = d; snprintf(B, 9, "%s", s)' 'puts(x.p)' "$TWO"
+reaches "a pointer in halves" 'snprintf(B, 9, "%s", s); uint32_t low = (uintptr_t)B, high = (uintptr_t)B >> 32; char *p = A; if (argc) p = (char *)((uintptr_t)high << 32 | low)' 'puts(p)' "$TWO"
+reaches "a constant address" 'int *p = mmap((void *)0x10000000, 4096, 3, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0); *(volatile int *)0x10000000 = n' 'printf("%d\n", *p)'
+
+# ---- signals ----
+
+reaches "a signal is ignored" 'if (n) signal(SIGTERM, SIG_IGN); raise(SIGTERM)' 'puts("alive")'
+reaches "a signal is ignored by sigaction" 'struct sigaction a = {0}; a.sa_handler = n ? SIG_IGN : SIG_DFL; sigaction(SIGTERM, &a, NULL); kill(getpid(), SIGTERM)' 'puts("alive")'
+reaches "which handler a signal has" 'if (n) signal(SIGUSR1, one); else signal(SIGUSR1, SIG_IGN); raise(SIGUSR1)' '' 'static void one(int k) { (void)k; puts("one"); }'
+reaches "a blocked signal" 'sigset_t m; sigemptyset(&m); if (n) sigaddset(&m, SIGTERM); sigprocmask(SIG_BLOCK, &m, NULL); raise(SIGTERM)' 'puts("alive")'
+
+# ---- functions that check their room ----
+
+CHECKED='char *__strcpy_chk(char *, const char *, size_t), *__stpcpy_chk(char *, const char *, size_t), *__strcat_chk(char *, const char *, size_t); int __sprintf_chk(char *, int, size_t, const char *, ...);'
+reaches "whether a text has room" '__strcpy_chk(b, s, 4)' 'puts("fits")' "$CHECKED"
+reaches "where the copy ends" 'char *e = __stpcpy_chk(b, s, 100)' 'printf("%d\n", (int)(e - b))' "$CHECKED"
+reaches "whether a text behind another has room" 'snprintf(b, 50, "%s", s); __strcat_chk(b, "abc", 8)' 'puts("fits")' "$CHECKED"
+reaches "whether a formatted text has room" '__sprintf_chk(b, 1, 4, "%s", s)' 'puts("fits")' "$CHECKED"
+reaches "where a copy of bytes ends" 'char *e = mempcpy(b, s, strlen(s))' 'printf("%d\n", (int)(e - b))'
+
+# ---- where in a file it is ----
+
+reaches "ftell of standard output" 'fputs(s, stdout)' 'fprintf(stderr, "%ld\n", ftell(stdout))'
+reaches "fgetpos of standard output" 'fpos_t p; fputs(s, stdout); fgetpos(stdout, &p)' 'fwrite(&p, 1, 8, stderr)'
+reaches "lseek of standard output" 'write(1, s, strlen(s))' 'dprintf(2, "%ld\n", (long)lseek(1, 0, SEEK_CUR))'
+reaches "the same, by its other name" 'fputs(s, stdout); fflush(stdout)' 'dprintf(2, "%ld\n", (long)lseek(1, 0, SEEK_CUR))'
+reaches "standard output is read again" 'fputs(s, stdout); fflush(stdout); lseek(1, 0, SEEK_SET); int k = read(1, b, 9)' 'write(2, b, k)'
+
+# ---- programs that are started ----
+
+WRITES='FILE *f = fopen("data", "w"); fputs(s, f); fclose(f)'
+reaches "system reads what was written" "$WRITES" 'system("cat data")'
+reaches "exec reads what was written" "$WRITES" 'execlp("cat", "cat", "data", NULL)'
+reaches "popen reads what was written" "$WRITES; FILE *p = popen(\"cat data\", \"r\"); fgets(b, 9, p)" 'puts(b)'
+reaches "a program that is started writes what popen gives it" 'FILE *p = popen("cat >copy", "w"); fputs(s, p); pclose(p); FILE *g = fopen("copy", "r"); fgets(b, 9, g)' 'puts(b)'
+reaches "how a started program ends" "$WRITES" 'printf("%d\n", system("grep -q x data"))'
+
+# ---- what is waited for ----
+
+reaches "a semaphore" 'pthread_t t; sem_init(&gate, 0, 0); pthread_create(&t, NULL, behind, NULL); if (n) sem_post(&gate); sleep(1); exit(0)' '' 'static sem_t gate; static void *behind(void *p) { sem_wait(&gate); puts("posted"); return p; }'
+reaches "a lock" 'pthread_t t; if (n) pthread_mutex_lock(&lock); pthread_create(&t, NULL, behind, NULL); sleep(1); exit(0)' '' 'static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; static void *behind(void *p) { pthread_mutex_lock(&lock); puts("mine"); return p; }'
+reaches "a condition" 'pthread_t t; pthread_create(&t, NULL, behind, NULL); sleep(1); if (n) pthread_cond_signal(&c); sleep(1); exit(0)' '' 'static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; static pthread_cond_t c = PTHREAD_COND_INITIALIZER; static void *behind(void *p) { pthread_mutex_lock(&lock); pthread_cond_wait(&c, &lock); puts("told"); return p; }'
+reaches "a barrier" 'pthread_t t; pthread_barrier_init(&bar, NULL, 2); pthread_create(&t, NULL, behind, NULL); if (n) pthread_barrier_wait(&bar); sleep(1); exit(0)' '' 'static pthread_barrier_t bar; static void *behind(void *p) { pthread_barrier_wait(&bar); puts("both"); return p; }'
+reaches "a thread that ends" 'pthread_t t, u; pthread_create(&t, NULL, behind, s); pthread_create(&u, NULL, joins, &t); sleep(1); exit(0)' '' 'static void *behind(void *p) { if (atoi(p)) sleep(100); return p; } static void *joins(void *p) { pthread_join(*(pthread_t *)p, NULL); puts("joined"); return p; }'
+reaches "a pipe that is read" 'pthread_t t; pipe(ends); pthread_create(&t, NULL, behind, NULL); if (n) write(ends[1], "x", 1); sleep(1); exit(0)' '' 'static void *behind(void *p) { char x; read(ends[0], &x, 1); puts("read"); return p; }'
+reaches "a pipe that is closed" 'pthread_t t; pipe(ends); pthread_create(&t, NULL, behind, NULL); if (n) close(ends[1]); sleep(1); exit(0)' '' 'static void *behind(void *p) { char x; read(ends[0], &x, 1); puts("read"); return p; }'
+reaches "a signal that ends a pause" 'pthread_t t; signal(SIGUSR1, nothing); pthread_create(&t, NULL, behind, NULL); sleep(1); if (n) pthread_kill(t, SIGUSR1); sleep(1); exit(0)' '' 'static void nothing(int k) { (void)k; } static void *behind(void *p) { pause(); puts("woken"); return p; }'
+reaches "a lock of a file" 'int a = open("l", O_RDWR); int c = open("l", O_RDWR); if (n) flock(a, LOCK_EX); alarm(1); flock(c, LOCK_EX)' 'puts("mine")'
 
 finish

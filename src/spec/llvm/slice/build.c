@@ -78,7 +78,7 @@ static uint32_t constant_node(struct slice *s, LLVMValueRef v)
 		return 0;
 	if (LLVMIsAConstantDataSequential(v))
 		return s->any_descriptor;
-	uint32_t node = graph_node(s, HOLDS_ALL);
+	uint32_t node = graph_node(s, graph_type_holds(LLVMTypeOf(v)));
 	/* First, as a variable may hold its own address. */
 	if (!map_set(&s->node_of, (uintptr_t)v, node))
 		llvm_die("out of memory");
@@ -260,7 +260,10 @@ static void build_value_instruction(struct slice *s, LLVMValueRef i, uint32_t no
 	build_address(s, i, node);
 	bool passes = LLVMIsAPHINode(i) || LLVMIsASelectInst(i) || LLVMIsACastInst(i) || LLVMIsAExtractValueInst(i) ||
 	              LLVMIsAFreezeInst(i);
-	if (number && LLVMGetIntTypeWidth(LLVMTypeOf(i)) == 1)
+	if (LLVMIsAGetElementPtrInst(i)) { /* it stays in its object, whatever the index is */
+		from_operands(s, i, node, false);
+		graph_copy(s, build_value(s, LLVMGetOperand(i, 0)), node);
+	} else if (number && LLVMGetIntTypeWidth(LLVMTypeOf(i)) == 1)
 		from_operands(s, i, node, false);
 	else {
 		from_operands(s, i, node, true);
@@ -562,6 +565,7 @@ static void build_standard(struct slice *s)
 		graph_flow(s, s->objects.v[file].position, s->objects.v[fd].position);
 		graph_flow(s, s->objects.v[fd].position, s->objects.v[file].position);
 		graph_flow(s, s->objects.v[file].out, s->objects.v[fd].out);
+		graph_flow(s, s->objects.v[fd].out, s->objects.v[file].out);
 	}
 }
 

@@ -33,8 +33,13 @@ static void pass_arguments(struct slice *s, const struct call *c, const struct s
 /* A library function calls it with whatever it was given, and does with the result whatever it likes. */
 static void pass_anything(struct slice *s, const struct call *c, const struct slice_function *f)
 {
-	for (uint32_t i = 0; i < f->n_parameters; i++)
+	for (uint32_t i = 0; i < f->n_parameters; i++) {
 		graph_copy(s, c->deep, f->parameter[i]);
+		graph_flow(s, c->decides, f->parameter[i]);
+	}
+	/* How often it is called, and which of them next, depends on what they gave before. */
+	graph_flow(s, f->result, c->decides);
+	graph_flow(s, c->decides, f->control);
 	graph_copy(s, f->result, c->result);
 	graph_store(s, f->result, c->deep, false);
 	graph_copy(s, f->result, graph_variable(s, "thread"));

@@ -24,13 +24,8 @@ enum node_holds graph_type_holds(LLVMTypeRef t)
 	switch (LLVMGetTypeKind(t)) {
 	case LLVMPointerTypeKind:
 		return HOLDS_POINTERS;
-	case LLVMIntegerTypeKind:
-		return LLVMGetIntTypeWidth(t) < 64 ? HOLDS_DESCRIPTORS : HOLDS_ALL;
-	case LLVMHalfTypeKind:
-	case LLVMFloatTypeKind:
-	case LLVMDoubleTypeKind:
-	case LLVMX86_FP80TypeKind:
-	case LLVMFP128TypeKind:
+	case LLVMIntegerTypeKind: /* a byte may be a part of a pointer */
+		return LLVMGetIntTypeWidth(t) < 8 ? HOLDS_DESCRIPTORS : HOLDS_ALL;
 	case LLVMVoidTypeKind:
 		return HOLDS_NOTHING;
 	default:

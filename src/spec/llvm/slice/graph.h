@@ -8,8 +8,8 @@
 #include "spec/llvm/program.h"
 #include "spec/llvm/slice/slice.h"
 
-/* Which objects a node may point to, by its type: a number of less than 64 bits holds descriptors only, a pointer none.
- */
+/* Which objects a node may point to, by its type: a number may be a part of a pointer, if it has 8 bits; a pointer is
+ * no descriptor. */
 enum node_holds { HOLDS_ALL, HOLDS_POINTERS, HOLDS_DESCRIPTORS, HOLDS_NOTHING };
 
 struct node {
@@ -96,8 +96,9 @@ struct call {
 	uint32_t n_arguments, n_fixed;
 	bool may_end, always_ends;
 	bool unresolved;
-	bool later;            /* what it is given to call is called at another time */
-	uint32_t deep;         /* node: all that is reached from its arguments; 0 none is needed */
+	bool later;       /* what it is given to call is called at another time */
+	uint32_t deep;    /* node: all that is reached from its arguments; 0 none is needed */
+	uint32_t decides; /* node: what decides how often it calls, and with what; 0: what decides whether it is made */
 	VEC(uint32_t) targets; /* functions */
 	VEC(uint32_t) called_back;
 };

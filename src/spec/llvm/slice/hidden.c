@@ -67,6 +67,21 @@ void hidden_handle(struct apply *a, uint32_t handle)
 	graph_stream_use(s, handle, c->effects, STREAM_SEEK)->maybe = a->maybe;
 }
 
+/* Whoever reads from a pipe waits for what others do: that they write, close it, or end. */
+void hidden_wait(struct apply *a, uint32_t handle)
+{
+	struct slice *s = a->s;
+	struct call *c = apply_call(a);
+	if (!s->pipes)
+		return;
+	c->may_end = true;
+	graph_stream_use(s, handle, c->ends, STREAM_STATE)->maybe = a->maybe;
+	graph_flow(s, graph_variable(s, "process"), c->ends);
+	graph_flow(s, graph_variable(s, "descriptors"), c->ends);
+	graph_flow(s, graph_variable(s, "exit"), c->ends);
+	graph_flow(s, s->at_any_time, c->ends);
+}
+
 /* Whoever writes to a pipe that nobody reads is ended. */
 void hidden_pipe(struct apply *a, uint32_t handle)
 {
@@ -78,6 +93,8 @@ void hidden_pipe(struct apply *a, uint32_t handle)
 	c->may_end = true;
 	graph_stream_use(s, handle, state, STREAM_STATE)->maybe = a->maybe;
 	graph_flow(s, graph_variable(s, "process"), state);
+	graph_flow(s, graph_variable(s, "descriptors"), state);
+	graph_flow(s, graph_variable(s, "exit"), state);
 	graph_flow(s, state, c->ends);
 	graph_flow(s, state, s->abnormal);
 	graph_flow(s, c->effects, s->abnormal);

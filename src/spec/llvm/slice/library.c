@@ -118,10 +118,17 @@ static void apply_ending(struct apply *a, bool abnormal)
 /* "calls": anything that it is given and that is a function. */
 static void apply_calls(struct apply *a)
 {
-	uint32_t deep = apply_arguments(a, 0, REACHED);
-	graph_points(a->s, deep, graph_object(a->s, OBJECT_MEMORY)); /* of the library's own */
+	uint32_t deep = apply_arguments(a, 0, REACHED), own = graph_object(a->s, OBJECT_MEMORY);
+	uint32_t decides = graph_node(a->s, HOLDS_NOTHING);
+	graph_points(a->s, deep, own); /* of the library's own */
 	apply_call(a)->deep = deep;
 	graph_take(a->s, deep, a->call, true);
+	if (strstr(a->what, "later"))
+		return;
+	graph_flow(a->s, deep, decides);
+	graph_flow(a->s, apply_call(a)->result, decides);
+	graph_flow(a->s, decides, a->s->objects.v[own].content);
+	apply_call(a)->decides = decides;
 }
 
 /* Is argument i a constant that says that what is opened is only read? */
@@ -280,7 +287,8 @@ static const struct row *cxx_row(const char *name)
 	                                     "_ZNKSo", "_ZNKSi", "_ZStls", "_ZNSs", "_ZNKSs"};
 	static const char *const files[] = {"basic_ofstream", "basic_ifstream", "basic_fstream", "basic_filebuf"};
 	static const struct row any = {
-	    "", "maybe **V=new r=D **V=D r<iD **V<iD iD<D oD<D,iD mayend calls $exceptions=static:exception"};
+	    "",
+	    "maybe **V=new r=D **V=D r<iD **V<iD iD<D oD<D,iD,$locale r<$locale mayend calls $exceptions=static:exception"};
 	static const struct row opens = {"", "maybe *0=stream:1 *0<1,*1 r=0 mayend"};
 	/* Strings and trees: they have no stream and call nothing. */
 	static const char *const own[] = {"_ZNSt7__cxx1112basic_stringI",
@@ -292,13 +300,21 @@ static const struct row *cxx_row(const char *name)
 	                                  "_ZSt19__throw_",
 	                                  "_ZSt20__throw_",
 	                                  "_ZSt24__throw_"};
+	static const char *const hidden[] = {
+	    "filesystem", "random_device", "chrono",    "thread",        "hardware_",   "get_id",    "condition_variable",
+	    "mutex",      "future",        "promise",   "6locale",       "once",        "sync_with", "_handler",
+	    "terminate",  "unexpected",    "xalloc",    "exception_ptr", "current_exc", "rethrow",   "uncaught",
+	    "3pmr",       "atomic",        "semaphore", "latch",         "barrier",     "stop_",     "stacktrace",
+	    "tzdb",       "execution",     "get_new",   "messages"};
 	static const struct row strings = {"", "**V=new r=D **V=D mayend $exceptions=static:exception"};
 	bool found = false;
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
 		if (strncmp(name, own[i], strlen(own[i])) == 0)
 			return &strings;
-	if (strstr(name, "filesystem") || strstr(name, "random_device")) /* they read what is no stream */
-		return NULL;
+	/* They read, keep, or wait for what is no stream and not among their arguments. */
+	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
+		if (strstr(name, hidden[i]))
+			return NULL;
 	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
 		found |= strncmp(name, begins[i], strlen(begins[i])) == 0;
 	for (size_t i = 0; found && i < sizeof(files) / sizeof(files[0]); i++)
@@ -319,7 +335,7 @@ bool library_apply(struct slice *s, uint32_t call, const char *name)
 		r = cxx_row(name);
 	if (!r)
 		return false;
-	struct apply a = {.s = s, .call = call, .name = *r->name ? r->name : name, .output = VEC_NONE};
+	struct apply a = {.s = s, .call = call, .name = *r->name ? r->name : name, .what = r->what, .output = VEC_NONE};
 	a.opens = strncmp(r->what, "r=", 2) == 0;
 	for (const char *p = r->what; *p; p += strspn(p, " ")) {
 		size_t n = strcspn(p, " ");

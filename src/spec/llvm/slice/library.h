@@ -8,8 +8,8 @@
 struct apply {
 	struct slice *s;
 	uint32_t call;
-	const char *name;
-	uint32_t output; /* in s->outputs, VEC_NONE */
+	const char *name, *what; /* what: its row */
+	uint32_t output;         /* in s->outputs, VEC_NONE */
 	bool keeps_errno;
 	bool opens; /* its result is something that has a row of its own to say so */
 	bool odd;   /* what it opens may be anything that the program has */
@@ -35,5 +35,7 @@ void hidden_apply(struct apply *a);
 /* It uses the stream or descriptor; it writes to it, and that may be a pipe. */
 void hidden_handle(struct apply *a, uint32_t handle);
 void hidden_pipe(struct apply *a, uint32_t handle);
+/* It reads from the stream or descriptor, and may wait for that. */
+void hidden_wait(struct apply *a, uint32_t handle);
 
 #endif

@@ -181,8 +181,11 @@ static uint32_t stream_node(struct apply *a, const char *word)
 	graph_stream_use(a->s, handle, ret, way)->maybe = a->maybe;
 	if (!a->maybe)
 		graph_flow(a->s, handle, ret); /* which it is */
-	if (word[1] != 'r')
+	if (word[1] != 'r') {
 		hidden_handle(a, handle);
+		if (way == STREAM_READ)
+			hidden_wait(a, handle);
+	}
 	return ret;
 }
 

@@ -75,6 +75,8 @@ static void use_stream(struct slice *s, const struct stream_use *u, const struct
 	switch (u->way) {
 	case STREAM_READ:
 		graph_flow(s, o->in, u->node);
+		if (o->standard) /* a file that is open for both */
+			graph_flow(s, graph_variable(s, "shared"), u->node);
 		break;
 	case STREAM_PUT_BACK:
 		graph_flow(s, u->node, o->in);
@@ -84,6 +86,9 @@ static void use_stream(struct slice *s, const struct stream_use *u, const struct
 		break;
 	case STREAM_WRITTEN:
 		graph_flow(s, o == &s->objects.v[s->any_file] ? graph_variable(s, "written") : o->out, u->node);
+		/* They may be open as one. */
+		if (o->standard || o == &s->objects.v[s->any_file])
+			graph_flow(s, graph_variable(s, "shared"), u->node);
 		break;
 	case STREAM_SEEK:
 		graph_flow(s, u->node, o->position);
