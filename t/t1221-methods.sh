@@ -48,6 +48,7 @@ case \$1 in
 		case \$f in
 		$T/w/bin/mysort) echo "mysort:amd64: \$f" ;;
 		$T/w/bin/mycut) echo "one, two: \$f" ;;
+		$T/w/bin/mytool | $T/w/site-packages/twice/__init__.py) echo "mysort:amd64: \$f" ;;
 		esac
 	done
 	echo "diversion by x from: $T/w/bin/mytr"
@@ -146,4 +147,30 @@ cmd 2 methods --format pdf out.txt && says "$err" "format 'pdf' is not one of te
 check 'a format that is none'
 cmd 2 methods && cmd 1 methods nothing.txt
 check 'no file, no such file'
+
+# A script of a package, a workflow system that no file leads to, and a module that two package managers know.
+PATH=$T/fake:$PATH
+printf '#!/bin/sh\nbin/mytr a-b x-y <in1.txt >tool.out\n' >bin/mytool && chmod +x bin/mytool
+cmd 0 run -q -- bin/mytool && cmd 0 methods tool.out && says "$out" 'They were started by mytool (mysort 1:2.3-4~rc1)'
+check 'of a script that a package has, its package, not the one of the shell'
+cmd 0 methods -j tool.out && json '.programs | map(select(.name == "mytool"))[0] | .package.name == "mysort" and (.script | endswith("/bin/mytool")) and (.program | endswith("/mytool") | not)'
+check '... as JSON'
+if command -v make >/dev/null; then
+	printf 'made.txt: in1.txt\n\t@bin/mytr a-b x-y <in1.txt >made.txt\n' >Makefile
+	cmd 0 run -q -- make made.txt && cmd 0 methods made.txt && says "$out" 'They were started by ' 'make (' && cmd 0 methods -j made.txt && json '.programs | map(select(.role == "engine")) | length == 1 and .[0].name == "make" and .[0].certain'
+	check 'make is named as what started the programs'
+	cmd 0 methods tool.out && says_not "$out" make
+	check '... and not where it did not'
+	cmd 0 export -f cyclonedx made.txt && json '[.. | objects | .name? // empty | strings] | any(endswith("/make"))'
+	check '... and in the bill of materials'
+else
+	skip 'make is named' 'there is no make'
+fi
+mkdir -p site-packages/twice site-packages/Twice-6.0.dist-info && echo 'def f(x): return x' >site-packages/twice/__init__.py
+$PYTHON -c 'import py_compile; print(py_compile.compile("site-packages/twice/__init__.py"))' >"$T/compiled"
+c=$(cat "$T/compiled")
+printf 'twice/__init__.py,sha256=x,1\n%s,,\n' "${c#site-packages/}" >site-packages/Twice-6.0.dist-info/RECORD
+echo 'import sys; sys.path.insert(0, sys.argv[2]); import twice; open(sys.argv[1], "w").write("x")' >twice.py
+cmd 0 run -q -- "$PYTHON" twice.py twice.out site-packages && cmd 0 methods twice.out && says "$out" 'modules of' 'mysort 1:2.3-4~rc1' && says_not "$out" 'Twice 6.0'
+check 'what Python compiled is of the package of its source, and of no other one'
 finish

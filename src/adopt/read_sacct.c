@@ -50,7 +50,7 @@ static int64_t local_time(struct str s)
 	text[s.n] = '\0';
 	const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
 	time_t t = end && !*end ? mktime(&tm) : -1;
-	return t > 0 ? (int64_t)t * 1000000000 : TIME_NONE;
+	return t > 0 && t <= INT64_MAX / 2 / 1000000000 ? (int64_t)t * 1000000000 : TIME_NONE;
 }
 
 /* A name of a stream with its patterns replaced: %j, %A (the job), %a (its place in an array), %x (its name), %u (the

@@ -91,14 +91,12 @@ static void read_distribution(struct packages *p)
 	buf_release(&b);
 }
 
-/* All who may know are asked in turn: programs about some files at once, what lies in folders about all of them, so
- * that each document is read once. 0, -ENOMEM. */
+/* All who may know are asked in turn for what is VEC_NONE: programs about some files at once, what lies in folders
+ * about all of them, so that each document is read once. 0, -ENOMEM. */
 static int ask_all(struct packages *p, const char *const *paths, size_t n, uint32_t *ret)
 {
 	const struct packages_asked all = {paths, ret, n};
 	int r = 0;
-	for (size_t i = 0; i < n; i++)
-		ret[i] = VEC_NONE;
 	for (size_t at = 0; at < n && r == 0; at += CHUNK) {
 		const struct packages_asked a = {paths + at, ret + at, n - at < CHUNK ? n - at : CHUNK};
 		r = packages_ask_dpkg(p, &a);
@@ -128,8 +126,8 @@ static char *source_of_compiled(const char *path, int *rc)
 	return ret;
 }
 
-/* What no package has, and Python compiled when a package was installed, is of the package of its source. 0, -ENOMEM.
- */
+/* What Python compiled when a package was installed is of the package of its source: its own path is in no list of
+ * dpkg, while pip's may have it. Sets those. 0, -ENOMEM. */
 static int ask_for_sources(struct packages *p, const char *const *paths, size_t n, uint32_t *ret)
 {
 	char **sources = calloc(n + 1, sizeof(*sources));
@@ -137,12 +135,14 @@ static int ask_for_sources(struct packages *p, const char *const *paths, size_t 
 	uint32_t *found = calloc(n + 1, sizeof(*found));
 	int r = sources && of && found ? 0 : -ENOMEM;
 	for (size_t i = 0; i < n && r == 0; i++)
-		if (ret[i] == VEC_NONE && (sources[asked] = source_of_compiled(paths[i], &r)))
+		if ((sources[asked] = source_of_compiled(paths[i], &r)))
 			of[asked++] = i;
+	for (size_t i = 0; i < asked; i++)
+		found[i] = VEC_NONE;
 	if (r == 0 && asked)
 		r = ask_all(p, (const char *const *)sources, asked, found);
 	for (size_t i = 0; i < asked; i++) {
-		if (r == 0)
+		if (r == 0 && found[i] != VEC_NONE)
 			ret[of[i]] = found[i];
 		free(sources[i]);
 	}
@@ -156,6 +156,8 @@ int packages_find(struct packages *p, const char *const *paths, size_t n, uint32
 {
 	if (!p->distribution[0])
 		read_distribution(p);
-	int r = ask_all(p, paths, n, ret);
-	return r < 0 ? r : ask_for_sources(p, paths, n, ret);
+	for (size_t i = 0; i < n; i++)
+		ret[i] = VEC_NONE;
+	int r = ask_for_sources(p, paths, n, ret);
+	return r < 0 ? r : ask_all(p, paths, n, ret);
 }

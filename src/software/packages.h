@@ -41,9 +41,8 @@ struct packages {
 };
 
 /* Of each of n paths (absolute) its package, as a place in p->v; VEC_NONE: none is known, or several claim the file.
- * What Python compiled
- * (__pycache__) is of the package of its source. p
- * is zeroed before the first call, and may be used again. 0 or -ENOMEM. */
+ * What Python compiled (__pycache__) is of the package of its source, if that has one. p is zeroed before the first
+ * call, and may be used again. 0 or -ENOMEM. */
 int packages_find(struct packages *p, const char *const *paths, size_t n, uint32_t *ret);
 void packages_release(struct packages *p);
 

@@ -3,6 +3,7 @@
 #include "answer/shape.h"
 #include "query/idmap.h"
 #include "query/scripts.h"
+#include "query/stages/stages.h"
 #include "software/recorded.h"
 
 #include <errno.h>
@@ -125,9 +126,11 @@ static int add_machine(struct walked *w, store_id exec)
 /* Is it the package of a program of a step? */
 static bool has_program(const struct methods *m, uint32_t package)
 {
-	for (size_t i = 0; i < m->steps.n; i++)
-		if (m->steps.v[i].program != VEC_NONE && m->software.files.v[m->steps.v[i].program].package == package)
+	for (size_t i = 0; i < m->steps.n; i++) {
+		const struct software_file *f = methods_step_file(m, &m->steps.v[i]);
+		if (f && f->package == package)
 			return true;
+	}
 	return false;
 }
 
@@ -155,10 +158,38 @@ static int add_modules(struct methods *m)
 	return 0;
 }
 
+/* The workflow systems above the executions, also where no file leads to them. 0, -errno. */
+static int find_engines(struct walked *w)
+{
+	struct stages *st = NULL;
+	const size_t n = w->n_execs;
+	int r = n ? stages_new(w->a->store, &st) : 0;
+	if (st)
+		stages_want_owners(st);
+	for (size_t i = 0; i < n && r >= 0; i++) {
+		store_id engine = 0;
+		bool is_new = false;
+		r = stages_owner(st, w->execs[i], &engine);
+		r = r > 0 ? program_of(w->a->store, engine, &engine) : r;
+		uint32_t *at = r < 0 || !engine ? NULL : idmap_add(&w->done, engine, (uint32_t)w->n_execs, &is_new);
+		if (r >= 0 && engine && !at)
+			r = -ENOMEM;
+		if (at && is_new) {
+			w->execs[w->n_execs] = engine;
+			w->sure[w->n_execs++] = false;
+		}
+		if (at)
+			w->sure[*at] |= w->sure[i];
+	}
+	stages_free(st);
+	return r < 0 ? r : 0;
+}
+
 /* Software, steps, machines. 0, -errno. */
 static int add_steps(struct walked *w)
 {
 	int r = find_execs(w);
+	r = r < 0 ? r : find_engines(w);
 	r = r < 0 ? r : software_find(w->a->store, w->execs, w->n_execs, SOFTWARE_LOADED, &w->m->software);
 	for (size_t i = 0; i < w->n_execs && r >= 0; i++) {
 		r = methods_add_step(w->a->store, w->m, w->execs[i], w->sure[i]);
@@ -309,8 +340,9 @@ static int walk_up(struct walked *w, store_id version)
 		return r;
 	w->certain = calloc(w->l.n_nodes + 1, sizeof(*w->certain));
 	w->script = calloc(w->l.n_nodes + 1, sizeof(*w->script));
-	w->execs = calloc(w->l.n_nodes + 1, sizeof(*w->execs));
-	w->sure = calloc(w->l.n_nodes + 1, sizeof(*w->sure));
+	/* Each may have a workflow system of its own. */
+	w->execs = calloc(2 * w->l.n_nodes + 1, sizeof(*w->execs));
+	w->sure = calloc(2 * w->l.n_nodes + 1, sizeof(*w->sure));
 	r = w->certain && w->script && w->execs && w->sure ? 0 : -ENOMEM;
 	r = r < 0 ? r : lineage_certain(w->a->store, &w->l, &w->options, &err, w->certain);
 	return r < 0 ? r : shape_make(&(struct shape_of){w->a->store, &w->l, &w->options, false}, &w->shape);

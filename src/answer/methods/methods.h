@@ -65,7 +65,7 @@ struct methods {
 	struct methods_file file; /* the file that was asked for */
 	struct software software;
 	VEC(uint32_t) modules; /* packages of the modules that they loaded, in software.packages: by name, each once */
-	VEC(struct methods_step) steps;       /* by start */
+	VEC(struct methods_step) steps;       /* by start; workflow systems that started one of them, too */
 	VEC(struct methods_file) inputs;      /* made by nobody that was seen: by path */
 	VEC(struct methods_machine) machines; /* each once */
 	size_t streams;                       /* sockets and terminals that data came from, whose other end was not seen */
@@ -73,6 +73,9 @@ struct methods {
 	int64_t start;                        /* of the first step; TIME_NONE */
 };
 
+/* The file whose package is told of a step: a script that a package brought, or the program (then of a script of
+ * nobody's package the interpreter). NULL: it is not known. */
+const struct software_file *methods_step_file(const struct methods *m, const struct methods_step *step);
 /* 0, and *ret is to be released; -errno. */
 int methods_find(const struct answer_source *a, store_id version, struct methods *ret);
 void methods_release(struct methods *m);

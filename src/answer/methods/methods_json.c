@@ -88,7 +88,7 @@ static json_t *step_json(const struct methods *m, const struct methods_step *ste
 		js_str(o, "program", str_of(f->path));
 	if (step->script != VEC_NONE)
 		js_str(o, "script", str_of(m->software.files.v[step->script].path));
-	put_package(o, &m->software, f);
+	put_package(o, &m->software, methods_step_file(m, step));
 	js_put(o, "command", texts_json(&step->words));
 	js_put(o, "environment", pairs_json(&step->environment));
 	js_num(o, "executions", step->times);

@@ -33,6 +33,14 @@ void methods_add_text(struct methods_texts *t, struct str s)
 	t->n++;
 }
 
+const struct software_file *methods_step_file(const struct methods *m, const struct methods_step *step)
+{
+	const struct software_file *script = step->script == VEC_NONE ? NULL : &m->software.files.v[step->script];
+	if (script && script->package != VEC_NONE)
+		return script;
+	return step->program == VEC_NONE ? NULL : &m->software.files.v[step->program];
+}
+
 void methods_step_release(struct methods_step *step)
 {
 	buf_release(&step->name);

@@ -434,9 +434,8 @@ int64_t sup_now(struct sup *s);
  * was over; INT64_MAX not known. */
 int64_t sup_stamp(const struct sup *s, int64_t t);
 int64_t sup_passed(const struct sup *s, int64_t stamp);
-/* Writes an event about proc (NULL: none). */
+/* Writes an event about proc (NULL: none). sup_flush: writes what has gathered, and remembers if that failed. */
 uint64_t sup_event(struct sup *s, uint64_t kind, int64_t time, const struct proc *p, struct event *ev);
-/* Writes what has gathered, and remembers if that failed. */
 void sup_flush(struct sup *s);
 /* What a stopped call's arguments mean is looked at outside of the lock, for a file system, or who is to fill a page of
  * the caller's memory, may take for ever: between sup_leave and sup_back the thread has its own stop and nothing of
@@ -656,24 +655,22 @@ void proc_refresh_creds(struct sup *s, struct proc *p);
 void proc_status(struct sup *s, struct proc *p, int status);
 void proc_refresh_root(struct sup *s, struct proc *p);
 void proc_exit(struct sup *s, struct proc *p, unsigned ending, unsigned code);
-/* Its wait status, from its zombie or, from Linux 6.15 on, from its pidfd. */
+/* Its wait status, from its zombie or, from Linux 6.15 on, from its pidfd. proc_became: it runs another program than
+ * when it was looked at last: what /proc says of that one (scan.c). */
 bool proc_how_ended(struct proc *p, int *ret_status);
-/* It runs another program than when it was looked at last: what /proc says of that one (scan.c). */
 void proc_became(struct sup *s, struct proc *p);
-/* Is it over? Of processes without a pidfd; how it ended may still be there to be read. */
+/* Is it over? Of processes without a pidfd; how it ended may still be there to be read. proc_dead: the pidfd says it is
+ * over. proc_cwd: "" where it cannot be read. Holds until it changes. */
 bool proc_over(const struct proc *p);
-/* The pidfd says it is over. proc_cwd: "" where it cannot be read. Holds until it changes. */
 void proc_dead(struct sup *s, struct proc *p);
 const char *proc_cwd(struct sup *s, struct proc *p, pid_t tid);
 
 /* ---- extended attributes (xattr.c) ---- */
 
 int xattr_start(struct sup *s);
-/* A stop, of any call. */
+/* A stop, of any call. xattr_end: p's execution is over. */
 void xattr_trap(struct sup *s, struct proc *p, const struct trap *t);
-/* p's execution is over. */
 void xattr_end(struct sup *s, struct proc *p);
-
 /* Has it shielded if a signal could show in its stopped calls. */
 void proc_shield(struct sup *s, struct proc *p);
 
@@ -695,9 +692,9 @@ void exec_settle(struct sup *s, struct proc *p, pid_t tid);
 void exec_pending_free(struct exec_pending *e);
 /* The command could not be started: what it would have been. */
 void exec_unstarted(struct sup *s, struct proc *p);
-/* A process's vector of strings, redacted: NUL-terminated, one behind the other; *ret_n of them. 0 or -errno. */
+/* A process's vector of strings, redacted: NUL-terminated, one behind the other; *ret_n of them. 0 or -errno.
+ * exec_split: these as an array; malloc'ed, NULL if there is no memory. */
 int exec_words(pid_t tid, uint64_t addr, struct buf *ret, size_t *ret_n);
-/* Strings one behind the other as an array; malloc'ed, NULL if there is no memory. */
 struct str *exec_split(const struct buf *b, size_t count);
 
 #endif

@@ -13,7 +13,7 @@
 
 const struct package *methods_step_package(const struct methods *m, const struct methods_step *step)
 {
-	const struct software_file *f = step->program == VEC_NONE ? NULL : &m->software.files.v[step->program];
+	const struct software_file *f = methods_step_file(m, step);
 	return f && f->package != VEC_NONE ? &m->software.packages.v.v[f->package] : NULL;
 }
 
@@ -94,10 +94,10 @@ static void put_comma(struct methods_view *v, size_t i, size_t n)
 }
 
 /* A package by manager, name and version; else why nothing is known. */
-static void put_package(struct methods_view *v, uint32_t file)
+static void put_package(struct methods_view *v, const struct methods_step *step)
 {
 	const struct software *w = &v->m->software;
-	const struct software_file *f = file == VEC_NONE ? NULL : &w->files.v[file];
+	const struct software_file *f = methods_step_file(v->m, step);
 	const struct package *p = f && f->package != VEC_NONE ? &w->packages.v.v[f->package] : NULL;
 	struct buf b = {0};
 	if (p) {
@@ -239,7 +239,7 @@ static void put_step(struct methods_view *v, const struct methods_step *step)
 	if (!step->sure)
 		buf_char(&v->b, '?');
 	buf_printf(&v->b, v->markdown ? " | " : " (");
-	put_package(v, step->program);
+	put_package(v, step);
 	buf_printf(&v->b, v->markdown ? " | " : "): ");
 	put_command(v, step);
 }
@@ -304,7 +304,7 @@ static void write_starters(struct methods_view *v)
 		put_comma(v, n, all < LIST_MOST ? all : LIST_MOST + 1);
 		put_name(v, buf_view(&step->name));
 		buf_printf(&v->b, " (");
-		put_package(v, step->program);
+		put_package(v, step);
 		buf_char(&v->b, ')');
 		n++;
 	}

@@ -17,7 +17,7 @@ struct methods_view {
  * a citation file (CFF 1.2.0) whose references are the packages. */
 int methods_write_text(struct methods_view *v);
 int methods_write_cff(struct methods_view *v);
-/* The package of a step's program; NULL: it is not known. */
+/* The package of methods_step_file; NULL: it is not known. */
 const struct package *methods_step_package(const struct methods *m, const struct methods_step *step);
 
 #endif

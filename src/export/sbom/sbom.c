@@ -1,6 +1,7 @@
 #include "export/sbom/sbom.h"
 
 #include "query/idset.h"
+#include "query/stages/stages.h"
 #include "software/recorded.h"
 
 #include <ctype.h>
@@ -81,6 +82,28 @@ static int look_at_file(struct sbom *b, const struct prov_select *sel)
 	return r < 0 ? r : b->path.failed ? -ENOMEM : 0;
 }
 
+/* The software of the executions, and of the workflow systems that started them. 0, -errno. */
+static int find_software(struct sbom *b, const struct idset *execs)
+{
+	struct idset all = {0};
+	struct stages *st = NULL;
+	int r = stages_new(b->s, &st);
+	if (st)
+		stages_want_owners(st);
+	for (size_t i = 0; i < execs->n && r >= 0; i++) {
+		store_id engine = 0;
+		r = stages_owner(st, execs->v[i], &engine);
+		r = r > 0 ? idset_add(&all, engine) : r;
+		r = r < 0 ? r : idset_add(&all, execs->v[i]);
+	}
+	if (r >= 0)
+		idset_close(&all);
+	r = r < 0 ? r : software_find(b->s, all.v, all.n, SOFTWARE_LOADED, &b->software);
+	stages_free(st);
+	idset_release(&all);
+	return r < 0 ? r : 0;
+}
+
 int sbom_collect(struct prov_source *p, struct err *err, struct sbom *ret)
 {
 	struct idset execs = {0};
@@ -91,7 +114,7 @@ int sbom_collect(struct prov_source *p, struct err *err, struct sbom *ret)
 	r = r < 0 ? r : look_at_file(ret, prov_selection(p));
 	r = r < 0 ? r : look_at_execs(ret, &execs);
 	r = r < 0 ? r : make_id(ret, &execs);
-	r = r < 0 ? r : software_find(ret->s, execs.v, execs.n, SOFTWARE_LOADED, &ret->software);
+	r = r < 0 ? r : find_software(ret, &execs);
 	r = r < 0 ? r : software_read_digests(ret->s, &ret->software);
 	for (size_t i = 0; r >= 0 && i < ret->software.files.n; i++)
 		ret->unknown |= ret->software.files.v[i].state != SOFTWARE_IN_PACKAGE;
