@@ -162,6 +162,10 @@ reaches "the same by numbers of 16 bits" 'char *p = A, *q = B; volatile uint16_t
 reaches "the same by a fraction" 'union { char *p; double d; } x = {A}, y = {B}; volatile double d = y.d; x.d = d; snprintf(B, 9, "%s", s)' 'puts(x.p)' "$TWO"
 reaches "a pointer in halves" 'snprintf(B, 9, "%s", s); uint32_t low = (uintptr_t)B, high = (uintptr_t)B >> 32; char *p = A; if (argc) p = (char *)((uintptr_t)high << 32 | low)' 'puts(p)' "$TWO"
 reaches "a constant address" 'int *p = mmap((void *)0x10000000, 4096, 3, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0); *(volatile int *)0x10000000 = n' 'printf("%d\n", *p)'
+reaches "a pointer through a file" 'char *p = A, *q = B; FILE *f = fopen("p", "w+"); fwrite(&q, sizeof(q), 1, f); rewind(f); fread(&p, sizeof(p), 1, f); strcpy(B, s)' 'puts(p)' "$TWO"
+reaches "a pointer through a pipe" 'char *p = A, *q = B; pipe(ends); write(ends[1], &q, sizeof(q)); read(ends[0], &p, sizeof(p)); strcpy(B, s)' 'puts(p)' "$TWO"
+reaches "the bytes of a pointer are swapped" 'char *p = A, *q = B, t[8]; swab(&q, t, 8); swab(t, &p, 8); strcpy(B, s)' 'puts(p)' "$TWO"
+reaches "memset copies a byte" 'char *p = A, *q = B; for (int i = 0; i < 8; i++) memset((char *)&p + i, ((char *)&q)[i], 1); strcpy(B, s)' 'puts(p)' "$TWO"
 
 # ---- signals ----
 

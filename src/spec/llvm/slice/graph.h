@@ -78,8 +78,9 @@ struct stream_use {
 	bool maybe; /* where it points to no stream, there is none; else it may be any */
 };
 
-/* An address that becomes a number (a), the distance of two, a comparison of two for being the same. */
-enum address_way { ADDRESS_NUMBER, ADDRESS_DISTANCE, ADDRESS_COMPARED };
+/* An address that becomes a number (a), the distance of two, a comparison of two for being the same; bytes that are
+ * written (a is what they may point to), or read, of the call `node`. */
+enum address_way { ADDRESS_NUMBER, ADDRESS_DISTANCE, ADDRESS_COMPARED, ADDRESS_WRITTEN, ADDRESS_READ };
 struct address {
 	uint32_t a, b, node;
 	uint8_t way;

@@ -67,6 +67,14 @@ void hidden_handle(struct apply *a, uint32_t handle)
 	graph_stream_use(s, handle, c->effects, STREAM_SEEK)->maybe = a->maybe;
 }
 
+void hidden_bytes(struct apply *a, uint32_t bytes, bool written)
+{
+	struct address x = {.a = bytes, .b = a->call, .way = written ? ADDRESS_WRITTEN : ADDRESS_READ};
+	if (written)
+		x.node = apply_output(a, true);
+	*(struct address *)llvm_need(vec_add(&a->s->addresses)) = x;
+}
+
 /* Whoever reads from a pipe waits for what others do: that they write, close it, or end. */
 void hidden_wait(struct apply *a, uint32_t handle)
 {
@@ -205,11 +213,27 @@ static void flow_sizes(struct slice *s, uint32_t pointer, uint32_t to)
 			graph_flow(s, s->objects.v[o].size, to);
 }
 
+/* A pointer that is written to a file may be what is read over another: it could point anywhere then. */
+static void check_bytes(struct slice *s)
+{
+	bool written = false;
+	for (size_t i = 0; i < s->addresses.n; i++)
+		written |= s->addresses.v[i].way == ADDRESS_WRITTEN && points_to_memory(s, s->addresses.v[i].a);
+	for (size_t i = 0; i < s->addresses.n && written; i++) {
+		const struct address *x = &s->addresses.v[i];
+		const struct call *c = &s->calls.v[x->b];
+		if (x->way == ADDRESS_READ && points_to_memory(s, x->a))
+			graph_reason(s, "pointers are written, and bytes are read to where pointers are", "", c->inst, c->function);
+	}
+}
+
 static void flow_addresses(struct slice *s)
 {
 	uint32_t heap = graph_variable(s, "heap");
 	for (size_t i = 0; i < s->addresses.n; i++) {
 		const struct address *x = &s->addresses.v[i];
+		if (x->way == ADDRESS_READ)
+			continue;
 		if (x->way == ADDRESS_COMPARED) {
 			flow_sizes(s, x->a, x->node);
 			flow_sizes(s, x->b, x->node);
@@ -236,5 +260,6 @@ void hidden_flows(struct slice *s)
 {
 	join_descriptors(s);
 	flow_addresses(s);
+	check_bytes(s);
 	flow_environment(s);
 }

@@ -26,6 +26,7 @@
  * read), `maps` (memory may be a file). "%1:" before a flow: only where argument 1, a format, may have %n. */
 #include "spec/llvm/slice/library.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,9 +98,10 @@ static void apply_flow(struct apply *a, const char *word, size_t n)
 		size_t m = strcspn(word + at, ", ");
 		uint32_t from = apply_read(a, word + at, m);
 		apply_write(a, from, word, k, points);
-		if (*word == 'o' && word[at] == '*' && strncmp(a->name, "fput", 4) != 0) /* pointers among the bytes */
-			*(struct address *)llvm_need(vec_add(&a->s->addresses)) =
-			    (struct address){from, 0, apply_output(a, true), ADDRESS_NUMBER};
+		if (*word == 'o' && word[at] == '*' && strncmp(a->name, "fput", 4) != 0)
+			hidden_bytes(a, from, true);
+		if (*word == '*' && word[at] == 'i' && isdigit((unsigned char)word[at + 1]))
+			hidden_bytes(a, apply_read(a, word, k), false);
 		at += m + 1;
 	}
 }

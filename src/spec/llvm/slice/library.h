@@ -35,6 +35,8 @@ void hidden_apply(struct apply *a);
 /* It uses the stream or descriptor; it writes to it, and that may be a pipe. */
 void hidden_handle(struct apply *a, uint32_t handle);
 void hidden_pipe(struct apply *a, uint32_t handle);
+/* What the bytes that are written, or those that are read over, may point to. */
+void hidden_bytes(struct apply *a, uint32_t bytes, bool written);
 /* It reads from the stream or descriptor, and may wait for that. */
 void hidden_wait(struct apply *a, uint32_t handle);
 

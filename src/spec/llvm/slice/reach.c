@@ -68,15 +68,39 @@ static void flow_through_memory(struct slice *s)
 
 /* ---- streams and files ---- */
 
+/* What was written to it; the standard ones, and one that is not known, may be open as one. */
+static void flow_written(struct slice *s, const struct object *o, uint32_t node)
+{
+	bool any = o == &s->objects.v[s->any_file];
+	graph_flow(s, any ? graph_variable(s, "written") : o->out, node);
+	if (o->standard || any)
+		graph_flow(s, graph_variable(s, "shared"), node);
+}
+
+/* What is read from it; one that is standard may be open for both. */
+static void flow_read(struct slice *s, const struct object *o, uint32_t node)
+{
+	graph_flow(s, o->in, node);
+	if (o->standard)
+		graph_flow(s, graph_variable(s, "shared"), node);
+}
+
+/* Whether something can be done with it. */
+static void flow_state(struct slice *s, const struct object *o, uint32_t node)
+{
+	graph_flow(s, o->in, node);
+	graph_flow(s, o->position, node);
+	if (!o->standard)
+		flow_written(s, o, node);
+}
+
 static void use_stream(struct slice *s, const struct stream_use *u, const struct object *o)
 {
 	if (o == &s->objects.v[s->any_file] && (u->way == STREAM_PUT_BACK || u->way == STREAM_SEEK))
 		o = &s->objects.v[s->touched];
 	switch (u->way) {
 	case STREAM_READ:
-		graph_flow(s, o->in, u->node);
-		if (o->standard) /* a file that is open for both */
-			graph_flow(s, graph_variable(s, "shared"), u->node);
+		flow_read(s, o, u->node);
 		break;
 	case STREAM_PUT_BACK:
 		graph_flow(s, u->node, o->in);
@@ -85,19 +109,13 @@ static void use_stream(struct slice *s, const struct stream_use *u, const struct
 		graph_flow(s, u->node, o->out);
 		break;
 	case STREAM_WRITTEN:
-		graph_flow(s, o == &s->objects.v[s->any_file] ? graph_variable(s, "written") : o->out, u->node);
-		/* They may be open as one. */
-		if (o->standard || o == &s->objects.v[s->any_file])
-			graph_flow(s, graph_variable(s, "shared"), u->node);
+		flow_written(s, o, u->node);
 		break;
 	case STREAM_SEEK:
 		graph_flow(s, u->node, o->position);
 		break;
 	case STREAM_STATE:
-		graph_flow(s, o->in, u->node);
-		graph_flow(s, o->position, u->node);
-		if (!o->standard)
-			graph_flow(s, o == &s->objects.v[s->any_file] ? graph_variable(s, "written") : o->out, u->node);
+		flow_state(s, o, u->node);
 		break;
 	default:
 		graph_flow(s, o->position, u->node);
