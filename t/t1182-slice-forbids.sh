@@ -49,6 +49,19 @@ check "a function that is looked for by name"
 forbids 'through a pointer' 'hook(argv[1])'
 check "a pointer of which no target is known"
 
+forbids '6chrono' 'extern long now(void) __asm__("_ZNSt6chrono3_V212system_clock3nowEv"); n += now()'
+check "a clock of the C++ library"
+forbids 'set_new_handler' 'extern void *handler(void (*)(void)) __asm__("_ZSt15set_new_handlerPFvvE"); handler(abort)'
+check "a function of the C++ library that keeps something"
+forbids 'mkfifo' 'extern int mkfifo(const char *, unsigned); mkfifo("f", 0600)'
+check "a file that is waited for when it is opened"
+forbids 'flockfile' 'flockfile(stdout)'
+check "the lock of a stream"
+forbids 'a pointer' 'n = *(volatile int *)0x10000000'
+check "an address that is a constant"
+forbids 'pointers are written' 'char *p = argv[1], *q = p; FILE *f = fopen("f", "w+"); fwrite(&p, sizeof(p), 1, f); rewind(f); fread(&q, sizeof(q), 1, f); putchar(*q)'
+check "a pointer that was written and read"
+
 forbids 'a pointer' 'char *p; fread(&p, sizeof(p), 1, stdin); putchar(*p)'
 check "a pointer that was read"
 

@@ -28,6 +28,7 @@ sees()
 		#include <stdio.h>
 		#include <stdlib.h>
 		#include <string.h>
+		#include <sys/eventfd.h>
 		#include <sys/file.h>
 		#include <sys/mman.h>
 		#include <sys/resource.h>
@@ -209,6 +210,7 @@ reaches "a barrier" 'pthread_t t; pthread_barrier_init(&bar, NULL, 2); pthread_c
 reaches "a thread that ends" 'pthread_t t, u; pthread_create(&t, NULL, behind, s); pthread_create(&u, NULL, joins, &t); sleep(1); exit(0)' '' 'static void *behind(void *p) { if (atoi(p)) sleep(100); return p; } static void *joins(void *p) { pthread_join(*(pthread_t *)p, NULL); puts("joined"); return p; }'
 reaches "a pipe that is read" 'pthread_t t; pipe(ends); pthread_create(&t, NULL, behind, NULL); if (n) write(ends[1], "x", 1); sleep(1); exit(0)' '' 'static void *behind(void *p) { char x; read(ends[0], &x, 1); puts("read"); return p; }'
 reaches "a pipe that is closed" 'pthread_t t; pipe(ends); pthread_create(&t, NULL, behind, NULL); if (n) close(ends[1]); sleep(1); exit(0)' '' 'static void *behind(void *p) { char x; read(ends[0], &x, 1); puts("read"); return p; }'
+reaches "a number that is waited for" 'pthread_t t; fd = eventfd(0, 0); pthread_create(&t, NULL, behind, NULL); uint64_t k = 1; if (n) write(fd, &k, 8); sleep(1); exit(0)' '' 'static void *behind(void *p) { uint64_t x; read(fd, &x, 8); puts("read"); return p; }'
 reaches "a signal that ends a pause" 'pthread_t t; signal(SIGUSR1, nothing); pthread_create(&t, NULL, behind, NULL); sleep(1); if (n) pthread_kill(t, SIGUSR1); sleep(1); exit(0)' '' 'static void nothing(int k) { (void)k; } static void *behind(void *p) { pause(); puts("woken"); return p; }'
 reaches "a lock of a file" 'int a = open("l", O_RDWR); int c = open("l", O_RDWR); if (n) flock(a, LOCK_EX); alarm(1); flock(c, LOCK_EX)' 'puts("mine")'
 

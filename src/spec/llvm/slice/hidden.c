@@ -29,7 +29,8 @@ bool hidden_is_odd_name(const char *name)
 
 void hidden_find(struct slice *s)
 {
-	static const char *const pipes[] = {"pipe", "socket", "accept", "popen", "mkfifo", "mknod"};
+	static const char *const pipes[] = {"pipe",    "socket",   "accept",  "popen", "eventfd",
+	                                    "timerfd", "signalfd", "inotify", "epoll"};
 	static const char *const wide[] = {"fputw", "putwc", "fgetw", "getwc", "ungetwc", "fwide"};
 	static const char *const rounds[] = {"feset",  "feupd", "feclear", "feraise",  "fehold",
 	                                     "fegete", "fetes", "feenabl", "fedisabl", "llvm.set.rounding"};
