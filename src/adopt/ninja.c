@@ -155,7 +155,8 @@ static void take_paths(struct parser *p, struct str line, size_t *i, bool outs)
 	}
 }
 
-/* "build OUT: RULE IN | IMPLICIT || ORDER" behind the word. */
+/* Parses a build statement, "OUT: RULE IN | IMPLICIT || ORDER" behind the word, and gives it to each; nothing without
+ * an output. 0, what each returned, -errno. */
 static int take_build(struct parser *p, struct str line, int (*each)(void *arg, const struct ninja_edge *e), void *arg)
 {
 	size_t i = 0, from;
@@ -283,7 +284,8 @@ static bool take_deps_path(struct deps *d, struct str record, int *rc)
 	return slot && path.n && !memchr(path.p, '\0', path.n);
 }
 
-/* False: it makes no sense. */
+/* Gives the record's output and its inputs to each, whose result goes to *rc. False: the record is damaged, or there
+ * is no memory (-ENOMEM in *rc). */
 static bool take_deps_inputs(struct deps *d, struct str record, int *rc,
                              int (*each)(void *arg, struct str output, const struct str *ins, size_t n), void *arg)
 {

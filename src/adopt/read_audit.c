@@ -148,7 +148,8 @@ static void take_rename(struct audit *w)
 	buf_release(&from);
 }
 
-/* The event is whole: what it did. */
+/* Tells what the gathered event did, if it is a successful call of x86-64, and empties w->e for the next. Errors stay
+ * in w->t. */
 static void end_event(struct audit *w)
 {
 	struct audited *e = &w->e;
@@ -265,6 +266,8 @@ static bool take_head(struct str line, struct str *ret_type, int64_t *ret_time, 
 	return true;
 }
 
+/* Adds a line to the gathered event; a line of another event, or EOE, ends that first. A line without a head is
+ * passed over. */
 static void take_line(struct audit *w, struct str line)
 {
 	struct str type;

@@ -137,7 +137,8 @@ static void take_fields(const struct str *part, size_t n, size_t head, const siz
 		ret[c] = at_column[c] < known ? part[at_column[c]] : str_n(NULL, 0);
 }
 
-/* 0, -ENOMEM. */
+/* Adds a job for each line below the one with the names of the columns; steps (JOB.STEP) are passed over. Adds the
+ * number of jobs to *ret_n. 0, -ENOMEM. */
 static int take_lines(struct adopt_jobs *l, const char *path, const char *source, struct str text, uint64_t *ret_n)
 {
 	struct str part[FIELDS_MOST], field[COLUMNS];

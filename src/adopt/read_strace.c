@@ -447,6 +447,8 @@ static bool take_head(struct str *line, uint64_t *ret_pid, int64_t *ret_time)
 	return true;
 }
 
+/* Tells what one line says: an end, a call, or a part of a call, which is kept until it is resumed. A line that is
+ * too long or has no head is passed over. Errors: s->error. */
 static void take_line(struct strace *s, struct str line)
 {
 	static const char unfinished[] = " <unfinished ...>";

@@ -385,7 +385,8 @@ static const struct traced_image *words_of(const struct traced *t, const struct 
 	return image;
 }
 
-/* 0, -ENOMEM. */
+/* Makes a job of the image: command, folder, times, ending and accesses. It is in t->l, also if it is not whole. 0,
+ * -ENOMEM. */
 static int make_job(struct traced *t, const struct traced_image *image)
 {
 	const struct traced_image *words = words_of(t, image);

@@ -24,7 +24,8 @@ void folder_release(struct folder *f)
 	*f = (struct folder){0};
 }
 
-/* The stages by their kinds, the first one first. 0, -errno. */
+/* Appends the kinds of command of the makers of n, in the order of why_order_makers, with commas or words between
+ * them. 0, -errno. */
 static int programs_text(struct store *s, const struct why *n, struct buf *b)
 {
 	uint32_t *order = calloc(n->n_makers + 1, sizeof(*order));

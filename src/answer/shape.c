@@ -304,7 +304,8 @@ static int compare_entries(const void *pa, const void *pb)
 	return (a->member > b->member) - (a->member < b->member);
 }
 
-/* 0, -ENOMEM: release it in either case. */
+/* Makes the tables of c, and its sorted list of the sure edges that enter a group. 0; -ENOMEM. The caller releases c
+ * in either case. */
 static int common_begin(const struct folding *f, struct common *c)
 {
 	const size_t n = f->l->n_nodes + 1;

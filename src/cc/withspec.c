@@ -235,6 +235,8 @@ static void default_object(const struct args *a, const char *source, char *ret, 
 		snprintf(ret, n, "%.*s.o", dot ? (int)(dot - name) : (int)strlen(name), name);
 }
 
+/* Compiles the source to bitcode and puts that into its object by objcopy. 0, -errno with a sentence; -EIO: objcopy
+ * failed. */
 static int embed(struct withspec *w, const char *source, struct err *err)
 {
 	char bc[96], piece[96], object[PATH_MAX], add[160];
@@ -518,6 +520,8 @@ static bool changes_symbols(const struct args *a)
 	return false;
 }
 
+/* Makes the specification of the objects to be linked, and the command that links it in (w->has_spec). 0; -errno with
+ * a sentence: there is no specification. */
 static int prepare_link(struct withspec *w, struct err *err)
 {
 	const struct args *a = w->a;

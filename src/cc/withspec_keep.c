@@ -27,7 +27,8 @@ static int write_whole(const char *path, const void *p, size_t n)
 	return rc;
 }
 
-/* The specification with the build-id in it. 0, -errno with a sentence. */
+/* Writes to `to` the specification of `from` with the build-id put in: n bytes at id, SPEC_BUILD_ID_MAX at most. 0,
+ * -errno with a sentence. */
 static int keep_spec(const char *from, const unsigned char *id, size_t n, const char *to, struct err *err)
 {
 	struct buf bytes = {0};

@@ -11,7 +11,8 @@ struct find {
 	const struct opts_find *o;
 };
 
-/* A status; STATUS_SELF: the record cannot be read. */
+/* Prints a file that was found: with --null its path and a NUL, else the version, ? if it is not certain, and what
+ * became of it. A status; STATUS_SELF: the record cannot be read. */
 static int put_file_row(const struct find *w, const struct found_row *row)
 {
 	struct version_info v;

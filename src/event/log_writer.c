@@ -122,8 +122,8 @@ static uint64_t count_lost_event(struct log_writer *w, struct log_state *s, int6
 	return 0;
 }
 
-/* What tells how the run and the session ended is known without what came before it, so it is written also where that
- * is lost. */
+/* Keeps a copy of the events that end run and session, two at most: they make sense alone, so they are written again
+ * at the end if the log lost them (append_ends_after). Passes over other kinds, and one without room. */
 static void note_end(struct log_writer *w, const struct event *ev, uint64_t seq)
 {
 	if ((ev->kind != EVENT_run_end && ev->kind != EVENT_session_end) || w->n_ends == 2)

@@ -269,7 +269,8 @@ struct used {
 	uint64_t opens; /* so often the file itself was opened to be read */
 };
 
-/* looks: beside the uses, NULL: they are not known. */
+/* Finds what of the file is among the uses. looks: what is known of each use, in the same order; NULL: it is read
+ * from the store. 0, -errno. */
 static int find_used(struct objects *o, store_id file, const struct edges *uses, const struct look *looks,
                      struct used *ret)
 {

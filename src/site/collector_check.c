@@ -23,7 +23,8 @@ static void check_session(const struct collector_sender *s, const struct event *
 	o->begins = true;
 }
 
-/* A frame that must be refused gets o->bad. 0, -ENOMEM. */
+/* Checks one event that a sender offers, and notes in o the session's end and the dead of tombstones. o->bad: why the
+ * frame must be refused. 0, -ENOMEM. */
 static int check_event(const struct collector *c, const struct collector_sender *s, const struct event *ev, bool first,
                        struct offered *o)
 {

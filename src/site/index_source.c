@@ -184,6 +184,8 @@ static int find_page(struct index_source *d, struct source_file *f, uint64_t n, 
 	return 0;
 }
 
+/* As read of struct store_source, by pages that are kept. 0, all n bytes; -ENOENT: no such file; -EBADMSG: it has not
+ * so many; -errno. */
 static int source_read(struct store_source *s, const char *file, uint64_t at, void *to, size_t n)
 {
 	struct index_source *d = source_of(s);

@@ -30,7 +30,8 @@ void load_piece_range(const struct load_table *t, int64_t piece, int64_t *lo, in
 /* Makes the schemas where there are none, or those of another layout anew. *ret_made: all tables are empty and have no
  * index yet. 0, or -errno with a sentence. In a transaction. */
 int load_schema(struct database *to, struct err *err, bool *ret_made);
-/* Indexes, and who may read what: once the tables of a new schema are filled. */
+/* Makes the indexes, views and rights to read: once the tables of a new schema are filled, in the same transaction.
+ * 0, or -errno with a sentence. */
 int load_schema_finish(struct database *to, struct err *err);
 
 /* load_index.c: the index of the store, if the database has one, or is to have it (all; then all pages are

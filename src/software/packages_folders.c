@@ -141,6 +141,7 @@ static int take_dist_info(struct folder *f, int fd, const char *entry)
 
 /* ---- conda ---- */
 
+/* The text of a member of the object; "" where there is none, or it is no text. It belongs to o. */
 static const char *member_text(const json_t *o, const char *name)
 {
 	const char *text = json_string_value(json_object_get(o, name));

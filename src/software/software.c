@@ -126,7 +126,8 @@ static int take_started(struct collect *c, store_id file, enum software_kind kin
 	return append_file(c, &(struct software_file){.kind = kind, .file = file, .sure = true}, f.path);
 }
 
-/* 0, -errno. */
+/* Collects the files that an execution used, and its program and script; an image before any exec has none of its
+ * own. 0, -errno. */
 static int take_exec(struct collect *c, store_id exec)
 {
 	struct exec_info x;

@@ -17,7 +17,8 @@
 
 /* The name of the VFS, for sqlite3_open_v2; registers it. NULL without memory. */
 const char *pages_vfs(void);
-/* Makes ret, to be registered under that name, whose files are those of real with checksums. Both stay the caller's. */
+/* Fills ret, a VFS to be registered as name: it adds checksums to the files of real. It copies neither name nor real,
+ * and frees nothing: the caller keeps both until ret is unregistered. */
 void pages_over(sqlite3_vfs *ret, const char *name, sqlite3_vfs *real);
 /* Writes the checksum into the page that stands there in its file. */
 void pages_seal(unsigned char *page, sqlite3_int64 at);

@@ -169,7 +169,8 @@ static char *output_text(const struct output *x)
 	return asprintf(&text, "%llu B", (unsigned long long)x->size) < 0 ? NULL : text;
 }
 
-/* only: the output, where the first run alone had it. */
+/* An output that a command inherited (stdout to a file, say): the item is identical if only the first run has it
+ * (only) and the second printed these very bytes (digest printed; "": unknown), else unknown. */
 static void judge_handed(struct compare_item *i, const struct output *only, const char *printed)
 {
 	i->handed = !only || !*printed || strcmp(only->digest, printed) != 0;

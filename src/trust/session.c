@@ -85,6 +85,8 @@ static void on_exec_event(struct reading *r, const struct event *ev)
 	f->began = ev->time; /* the command's own program begins: what starting it took is not its */
 	f->exe = exe ? strdup(script ? script->path : exe->path) : NULL;
 	f->argv = calloc(ev->exec.argv.count + 1, sizeof(*f->argv));
+	if (!f->argv || (exe && !f->exe))
+		r->rc = -ENOMEM;
 	for (size_t pos = 0; f->argv && f->argc < ev->exec.argv.count && strlist_next(&ev->exec.argv, &pos, &s);)
 		if (!(f->argv[f->argc++] = strndup(s.p ? s.p : "", s.n)))
 			r->rc = -ENOMEM;

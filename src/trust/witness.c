@@ -326,7 +326,8 @@ static bool begin_to_vary(struct element *t)
 	return true;
 }
 
-/* all: V, where every value is kept. */
+/* Adds the values of one run to those of all. Equal values stand once until a run differs; all: every value is kept.
+ * False: no memory. */
 static bool combine(struct elements *to, const struct elements *from, bool all)
 {
 	for (size_t i = 0; i < from->n; i++) {

@@ -13,7 +13,8 @@ static json_t *names_json(const struct check *c, uint32_t stage)
 	return o;
 }
 
-/* 0 or -errno. */
+/* Appends to list the object of an undeclared input: stage, role, certainty, file, reader. 0; -EIO: the record lacks
+ * the file or the reader; -errno. */
 static int input_json(const struct check *c, const struct check_input *in, json_t *list)
 {
 	struct version_info v;

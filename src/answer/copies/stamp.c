@@ -66,7 +66,8 @@ static size_t read_part(int fd, off_t offset, char *p)
 	return n;
 }
 
-/* In the file alone. */
+/* Finds a stamp in the first and the last part of a regular file; a copy elsewhere is not asked for. False: none, two
+ * that differ, or the file cannot be read. */
 static bool read_stamp_of(const char *path, struct stamp *ret)
 {
 	struct stat st;

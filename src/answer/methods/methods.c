@@ -301,7 +301,7 @@ static int compare_ordered(const void *a, const void *b)
 	return c ? c : (x->n > y->n) - (x->n < y->n);
 }
 
-/* By path. 0, -errno. */
+/* Sorts w->m->inputs by path; an input that the record lacks has the path "". 0, -errno: they are as they were. */
 static int order_inputs(struct walked *w)
 {
 	size_t n = w->m->inputs.n;

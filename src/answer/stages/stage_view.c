@@ -535,7 +535,8 @@ static bool alloc_shape(const struct folding *f, size_t branches, struct shape *
 	return ret->branches && ret->first && ret->shown && ret->rep && ret->members && ret->ranks;
 }
 
-/* Sorts p->v. 0, -ENOMEM. */
+/* Makes the shape of the view from the pairs of node and branch, which it sorts; what an engine alone would add is
+ * left out. 0, -ENOMEM. */
 static int fill_shape(struct folding *f, struct pairs *p)
 {
 	size_t nodes = f->w->l.n_nodes, n = 0;

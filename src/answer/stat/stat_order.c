@@ -58,7 +58,8 @@ static int read_name(const struct ordering *o, store_id id, struct buf *b)
 	return r < 0 ? r : b->failed ? -ENOMEM : 0;
 }
 
-/* What decides between equal names. */
+/* Reads once what decides between equal names: public id, and of an execution start and rank. An error stays in
+ * o->rc. */
 static void read_rest(struct ordering *o, struct named *n)
 {
 	struct exec_info x;

@@ -301,10 +301,13 @@ static bool is_run(const struct sup *s, const char *run)
 	return false;
 }
 
-/* One image of a process, in these n files. */
+/* Tells the taker what one image of a process left in these n files, writes the log, and removes the files. Files
+ * that cannot be read, or are not of this image, are removed too; without memory there is a gap instead. */
 static void emit_image(struct sup *s, int dir, const struct taker *taker, const struct entry *e, size_t n)
 {
 	struct channel_image image = {.windows = calloc(n, sizeof(*image.windows))};
+	if (!image.windows)
+		sup_gap(s, NULL, TERM_gap_lost, 0, "annotations of a process were lost: out of memory");
 	for (size_t i = 0; i < n && image.windows; i++) {
 		struct app_told head;
 		struct channel_window w = {0};

@@ -437,8 +437,8 @@ static void read_totals(pid_t pid, struct injection *g)
 	g->wchar_all = all ? (uint64_t)parse_status_field(text, "wchar:") : UINT64_MAX;
 }
 
-/* Puts it in, where all that must hold has been looked at but the library's bytes. 0; -ENOTSUP: the library's bytes are
- * not as in the file; -ESRCH: it is gone; -errno. Registers and mask are as before. */
+/* Puts the code in; all else is checked. 0; -ENOTSUP: the library's bytes are not as in the file; -ESRCH: it is gone;
+ * -errno. Restores registers and mask. *signal: one that came meanwhile, which the caller delivers. */
 static int put_code(pid_t pid, struct injection *g, const struct stubs *counted, const struct regs *was, size_t in,
                     int *signal)
 {

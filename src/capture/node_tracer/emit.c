@@ -387,7 +387,7 @@ static void emit_user(struct tracer *t, const struct rec_user *r, int64_t time)
 void tracer_emit_record(struct tracer *t, const void *record, size_t size, int64_t time)
 {
 	const struct rec_head *h = record;
-	(void)size; /* sound, by record_sound() */
+	(void)size; /* sound, by record_is_sound() */
 	switch (h->kind) {
 	case REC_FORK:
 		emit_fork(t, record, time);

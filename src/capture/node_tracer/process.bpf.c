@@ -373,7 +373,7 @@ static __always_inline void count_thread(struct dead *d, struct task_struct *tas
 	d->threads++;
 }
 
-/* What threads had used that were gone before the tracer began. */
+/* Sets the sums in d to what the kernel counted for threads of the process that were gone before the tracer began. */
 static __always_inline void count_before(struct dead *d, struct signal_struct *signal)
 {
 	d->cpu = BPF_CORE_READ(signal, sum_sched_runtime);

@@ -104,7 +104,7 @@ void order_leave(struct tracer *t);
 void order_missed(struct tracer *t, int64_t now);
 
 /* emit.c. tracer_emit_of: fills in what is known of the process. tracer_emit_exit: bytes and ns; the process stays
- * known. tracer_emit_record: a kind that is not known is passed over. */
+ * known. tracer_emit_record: the record has passed record_is_sound(); a kind that is not known is passed over. */
 void tracer_emit(struct tracer *t, struct tracer_event *ev);
 void tracer_emit_of(struct tracer *t, struct tracer_event *ev, const struct proc *proc);
 void tracer_emit_record(struct tracer *t, const void *record, size_t size, int64_t time);

@@ -367,7 +367,8 @@ void calls_open_returned(struct sup *s, struct pending *d)
 	s->current = was;
 }
 
-/* What was looked up (0 or -errno), at the stop. */
+/* Handles an open at its stop, by what the look-up gave (looked: 0 with *st, or -errno): the file is there, is to be
+ * created, or is absent. Emits what is certain now and keeps the rest pending. */
 static void open_looked(struct sup *s, struct proc *p, const struct trap *t, struct where *w, int looked,
                         const struct statx *st, unsigned flags)
 {

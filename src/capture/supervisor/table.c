@@ -86,7 +86,7 @@ static struct file *file_of_descriptor(struct sup *s, const struct proc *p, int 
 	return f;
 }
 
-/* False: no memory. */
+/* Appends the descriptor's file to g and pins it until held_free; a pseudo file is passed over. False: no memory. */
 static bool gather_descriptor(struct sup *s, const struct proc *p, int fd, unsigned mode, const struct statx *st,
                               struct gathered *g)
 {
@@ -127,7 +127,8 @@ static bool read_descriptor(const struct proc *p, int number, struct statx *st, 
 	return ok;
 }
 
-/* Are these all that it has? */
+/* Gathers the descriptors with these numbers. False, with nothing gathered: one of them cannot be read, so the caller
+ * must list all. Without memory g lacks some, and it is true. */
 static bool read_known_descriptors(struct sup *s, struct proc *p, const struct numbers *known, bool skip_cloexec,
                                    struct gathered *g)
 {

@@ -136,7 +136,8 @@ static double seconds(struct timeval t)
 	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
 }
 
-/* What it printed, as far as it is looked through; malloc'ed, with a NUL. */
+/* The first OUT_MAX bytes of the file fd, with a NUL behind them; *ret_n: how many. The caller frees it. NULL, with
+ * *ret_n 0: it cannot be read, or there is no memory. */
 static char *printed(int fd, size_t *ret_n)
 {
 	struct stat st;

@@ -66,7 +66,7 @@ static int fold(const struct check *c, struct told *told, size_t *ret_n)
 	return r < 0 ? r : 0;
 }
 
-/* "  ? scale.txt@{1}  (script, read by cat, 3 jobs)" */
+/* Prints a line like "  ? scale.txt@{1}  (script, read by cat, in 3 jobs)". 0, -errno. */
 static int print_told(const struct check *c, const struct screen *out, const struct told *t)
 {
 	struct version_info v;
@@ -143,7 +143,8 @@ static void print_unknown(const struct check *c)
 	}
 }
 
-/* 0, negative. */
+/* Prints the undeclared inputs, then in one sentence how many jobs have some, which are unknown, and whether there
+ * are gaps. 0, -errno. */
 static int print_check(const struct check *c, const struct screen *out)
 {
 	int r = print_inputs(c, out);

@@ -140,7 +140,8 @@ static void check_node(struct report *r, bool measure)
 	buf_release(&printed);
 }
 
-/* A line of a file, without its end; "" if it cannot be read. */
+/* Reads the first line of a file into ret, without its end, cut to size - 1 bytes; "" if the file cannot be read.
+ * Returns ret. */
 static const char *line_in(const char *file, char *ret, size_t size)
 {
 	io_text(file, ret, size);

@@ -160,7 +160,8 @@ static bool is_array_certain(const struct made *m, size_t first)
 	return false;
 }
 
-/* With a ? if it is not certain. 0, -errno. */
+/* Appends input i of m: its array, or its version and what became of the file; with a ? if it is not certain. 0;
+ * -EIO: the record lacks it; -errno. */
 static int fmt_input(struct cmd *c, const struct made *m, size_t i, struct buf *b)
 {
 	const struct why *n = m->n;
@@ -462,7 +463,8 @@ static int explain_by_content(struct cmd *c, const char *text, const struct file
 	return r;
 }
 
-/* Of a maker that had others do the work: what to write so that they are recorded. 0, -errno. */
+/* Prints a hint for each maker that had others do the work (a queue, a container): the command line that records
+ * them. 0, -errno. */
 static int hint_elsewhere(struct cmd *c, const struct why *n)
 {
 	struct buf line = {0};

@@ -88,7 +88,8 @@ static int note_carrier(struct tree *t, store_id id)
 	return r;
 }
 
-/* Appends name and note to t's. 0 or more, -errno. */
+/* Appends the version's name to t->names and what is known of it to t->notes. 0 or more; 0 with nothing appended: the
+ * record lacks it; -errno. */
 static int describe_version(struct tree *t, store_id id)
 {
 	struct version_info v;

@@ -46,7 +46,7 @@ static int put_cell(const struct stage_view *w, const struct stage_cell *c, stru
 	return r < 0 ? r : 1;
 }
 
-/* 1 or 0, -errno. Appends the node's name to b. */
+/* Appends the name of the node's stage, cell, step or engine to b. 1; 0: the record has none; -errno. */
 static int put_name(const struct stage_view *w, uint32_t node, struct buf *b)
 {
 	const struct stage *g = stage_view_stage(w, node);

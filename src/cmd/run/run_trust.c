@@ -55,7 +55,8 @@ static void append_time_result(const struct extractor *x, const struct session_f
 	elements_add(&r->values, str_of(x->name), str_of(text));
 }
 
-/* out: what it printed, NULL not kept. */
+/* Extracts each result that the benchmark file names, of files, of figures, or of out, what the command printed;
+ * NULL: it was not kept, and such results are noted as missing. */
 static void take_results(struct run_trust *t, const char *out, size_t n_out)
 {
 	for (size_t i = 0; i < t->file.n_results; i++) {

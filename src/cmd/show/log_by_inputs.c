@@ -103,7 +103,8 @@ static int print_odd(struct cmd *c, const struct by_inputs *b, uint32_t group)
 	return r;
 }
 
-/* 0, -errno. */
+/* Prints how many runs are usual and odd, each group with what differs, and what varies in each run. b has a run at
+ * least. 0, -errno. */
 static int print_groups(struct cmd *c, const char *command, const struct by_inputs *b)
 {
 	size_t odd = b->runs.n - b->groups.v[0].n, varying = 0;

@@ -69,7 +69,8 @@ static int follow_edges(const struct select *w, const struct idset *from, edge_c
 	return r;
 }
 
-/* Turns a set of executions into what is looked for. 0, -errno. */
+/* Adds to ret what is looked for (w->kind) of these executions: themselves, the files that they made, or their runs.
+ * Both sets are closed afterwards; the caller releases both. 0, -errno. */
 static int lift_execs(const struct select *w, struct idset *execs, struct idset *ret)
 {
 	int r = 0;

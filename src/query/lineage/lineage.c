@@ -16,8 +16,8 @@ static int look_beyond(struct lineage_walk *w, uint32_t i)
 	return r;
 }
 
-/* A version of this level: expands it, unless it is at the limit. With a limit, what lies behind a stream is as near as
- * the stream is. -errno, or 0. */
+/* Expands a reached version unless it is at the depth limit; there it only looks whether more lies beyond (w->cut).
+ * What lies behind a stream counts as near as the stream. 0, -errno. */
 static int visit_version(struct lineage_walk *w, uint32_t i)
 {
 	w->states[i].queued = 0;

@@ -51,6 +51,7 @@ static int elsewhere_write(sqlite3_file *f, const void *from, int n, sqlite3_int
 	(void)f, (void)from, (void)n, (void)at;
 	return SQLITE_READONLY;
 }
+/* For SQLite: the file cannot be cut, and never is. Always SQLITE_READONLY. */
 static int elsewhere_truncate(sqlite3_file *f, sqlite3_int64 n)
 {
 	(void)f, (void)n;

@@ -152,7 +152,8 @@ static uint32_t add_fp(struct ix *x, struct cur *c)
 	return (uint32_t)(x->g.fps.n - 1);
 }
 
-/* The same, read into *a. 0 or -errno. */
+/* Reads a kept access at c into *a; what else it tells goes into x->g.more. 0; -ENOTRECOVERABLE: it is damaged;
+ * -ENOMEM. */
 static int get_access(struct ix *x, struct cur *c, struct gaccess *a)
 {
 	uint64_t bits = cur_u(c);

@@ -197,10 +197,13 @@ static void judge_replaced(const struct rerun *r, struct rerun_file *x)
 		x->lost = "changed";
 }
 
-/* Does the path lie below the folder? */
+/* Does the path lie below the folder, and is it not the folder itself? False where folder is NULL, "" or "/". The
+ * folder must not end in a slash. */
 static bool is_below(struct str path, const char *folder)
 {
 	size_t n = folder ? strlen(folder) : 0;
+	while (n > 1 && folder[n - 1] == '/')
+		n--;
 	return n > 1 && path.n > n && !memcmp(path.p, folder, n) && path.p[n] == '/';
 }
 

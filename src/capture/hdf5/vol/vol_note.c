@@ -42,7 +42,7 @@ static size_t ask_name(const struct vol *v, hid_t dxpl, char *room, size_t n)
 	return len;
 }
 
-/* 0: it has none that fits into the room. */
+/* Writes the attribute's name into room; gives its length. 0: it has none, or it does not fit with its NUL. */
 static size_t ask_attribute(const struct vol *v, hid_t dxpl, char *room, size_t n)
 {
 	size_t len = 0;

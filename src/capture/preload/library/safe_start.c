@@ -512,6 +512,8 @@ EXPORT void quick_exit(int status)
 
 /* ---- the beginning of a program ---- */
 
+/* Emits a string of the list (arguments, environment) in pieces of SAFE_STRING_MAX bytes; the last piece is marked.
+ * An empty string is one empty piece. */
 static void emit_text(enum safe_list list, const char *text)
 {
 	size_t n = strlen(text);

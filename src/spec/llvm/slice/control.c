@@ -151,6 +151,8 @@ static void append_way(struct control *c, uint32_t to)
 	*(uint32_t *)llvm_need(vec_add(&c->ways)) = to;
 }
 
+/* Sets the ways out of segment i: to what comes behind it, to the end of the program where its call may end it, or
+ * both. */
 static void link_segment(struct control *c, uint32_t i)
 {
 	struct segment *g = &c->segments.v[i];
@@ -387,6 +389,8 @@ static void check_pointer(struct control *c, LLVMValueRef i)
 		graph_reason(s, "a pointer of which it is not known where it comes from", "", i, c->function);
 }
 
+/* Lets what decides whether the segment runs (g->local, g->effects) flow into what the instruction computes, calls,
+ * stores or returns. */
 static void control_instruction(struct control *c, const struct segment *g, LLVMValueRef i)
 {
 	struct slice *s = c->s;

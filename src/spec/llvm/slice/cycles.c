@@ -50,6 +50,8 @@ static void join_takers(struct slice *s, uint32_t into, uint32_t from)
 	s->nodes.v[from].takers = VEC_NONE;
 }
 
+/* Makes `from` one with `into`, which gets all that it points to, its flows, accesses and takers. All accesses look
+ * at all objects again. */
 static void join_nodes(struct slice *s, uint32_t into, uint32_t from)
 {
 	struct node *a = &s->nodes.v[into], *b = &s->nodes.v[from];

@@ -195,6 +195,8 @@ void graph_points(struct slice *s, uint32_t node, uint32_t object);
 /* Data flows; with graph_copy pointers, too. */
 void graph_flow(struct slice *s, uint32_t from, uint32_t to);
 void graph_copy(struct slice *s, uint32_t from, uint32_t to);
+/* Notes a load or a store for the solver: value gets what pointer points to, or the reverse. points: pointers go
+ * along. Nothing where pointer is node 0, or the value of a load is. */
 void graph_load(struct slice *s, uint32_t pointer, uint32_t value, bool points);
 void graph_store(struct slice *s, uint32_t value, uint32_t pointer, bool points);
 void graph_take(struct slice *s, uint32_t node, uint32_t call, bool callback);

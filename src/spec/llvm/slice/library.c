@@ -208,6 +208,8 @@ static void apply_maybe(struct apply *a)
 	a->maybe = true;
 }
 
+/* Applies one word of a summary of a library function to the call: a name of the table, "creates:N", else a flow
+ * "DST<SRC,SRC". */
 static void apply_word(struct apply *a, const char *word, size_t n)
 {
 	static const struct {

@@ -144,6 +144,8 @@ static uint32_t object_node(const struct apply *a, uint32_t object)
 	return ret;
 }
 
+/* Adds the input that a word like "!file:0" names (_ is a space). Gives the node that its bytes flow from: the
+ * input's own, or one that also has what is known already. */
 static uint32_t input_node(const struct apply *a, const char *word, size_t n)
 {
 	const char *colon = memchr(word, ':', n);

@@ -26,6 +26,8 @@ static bool in_set(const uint64_t *set, uint32_t i)
 	return set && set[i / 64] >> (i % 64) & 1;
 }
 
+/* The two nodes of all accesses whose pointers point to this set, made if need be. Set is kept, not copied; the
+ * result is valid until the next call. */
 static struct shared *shared_of(struct memory *m, const uint64_t *set)
 {
 	struct slice *s = m->s;
@@ -305,6 +307,8 @@ static unsigned char *find_reached(struct slice *s, const uint32_t *input, const
 	return may;
 }
 
+/* Appends the array "forbids": each reason of a reachable function, once a place. True: there is one, and nothing may
+ * be left out. */
 static bool append_reasons(struct slice *s, struct buf *b)
 {
 	bool any = false;
