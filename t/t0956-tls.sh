@@ -56,7 +56,7 @@ check 'TLS 1.2 is spoken, TLS 1.0 and 1.1 are not'
 unserve
 for c in other:name foreign:authority over:time; do
 	serve "${c%:*}"
-	sends 1 && says "$err" 'does not answer' && says "$out" '0 frames sent'
+	sends 1 && says "$err" 'cannot send to' && says "$out" '0 frames sent'
 	check "a certificate of another ${c#*:}"
 	unserve
 done
@@ -66,7 +66,7 @@ mkdir certs && cp theirs.pem "certs/$(openssl x509 -hash -noout -in theirs.pem).
 if [ -d /etc/ssl/certs ] && unshare -m true 2>/dev/null; then
 	cmd 0 run -q -- true
 	unshare -m sh -c "mount --bind certs /etc/ssl/certs && exec '$STEMMA' ship --to https://$address --token token --ca ours.pem" >"$out" 2>"$err"
-	[ $? = 1 ] && says "$err" 'does not answer' && says "$out" '0 frames sent'
+	[ $? = 1 ] && says "$err" 'cannot send to' && says "$out" '0 frames sent'
 	check 'an authority that the system trusts, and --ca does not name'
 	unshare -m sh -c "mount --bind certs /etc/ssl/certs && exec '$STEMMA' ship --to https://$address --token token" >"$out" 2>"$err" && says "$out" sent
 	check '... which is trusted without --ca'
