@@ -48,7 +48,7 @@ only --certain out 'in mid' && only --certain=read out ''
 check '--certain=read leaves it out'
 grep -q '"unread": *[1-9]' "$out"
 check 'and says how many it left out'
-cmd 0 lineage --certain=read out && grep -q 'opened and may not have been read (shown with --certain alone)' "$out"
+cmd 0 lineage --certain=read out && grep -q 'opened and may not have been read (shown by --certain without =read)' "$out"
 check 'in words, too'
 
 if "$STEMMA" run --count -- cat in >/dev/null 2>&1 && cmd 0 sql --csv "SELECT count(*) FROM access WHERE bytes_read = 2" &&

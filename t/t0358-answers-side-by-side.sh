@@ -23,7 +23,7 @@ cmd 0 find "path $PWD/[eyz] and not (from x or path z)" && is "$out" 'e@{1}?'
 check 'not: of several conditions'
 
 rec sh -c 'cat in | sort | grep 1 >through'
-cmd 1 find used in && says "$err" 'nothing found' && says "$err" "hint: 'used' finds what the readers themselves wrote; 'from' also finds"
+cmd 1 find used in && says "$err" 'nothing found' && says "$err" "hint: 'used' finds only what the program that read the file wrote; 'from' also finds"
 check 'used: readers that wrote only to pipes'
 rec sh -c 'cat in >/dev/null'
 cmd 1 find 'used in and path nowhere' && says_not "$err" "'from' also finds"

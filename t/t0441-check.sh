@@ -150,7 +150,7 @@ done
 cmd 1 check && says "$out" '2 jobs could not be checked'
 check 'if the metadata are others now, the jobs are not taken for clean'
 cd ..
-"$STEMMA" run -q -- cat data/a.txt >"$out" 2>"$err" && cmd 1 check && says "$out" 'the run has no jobs of a Snakemake workflow, and no targets of make or ninja'
+"$STEMMA" run -q -- cat data/a.txt >"$out" 2>"$err" && cmd 1 check && says "$out" 'the run has no jobs of Snakemake and no targets of make or ninja'
 check 'a run without a workflow'
 cmd 2 check data/a.txt && says "$err" 'is a file, not a run' && cmd 2 check @ @
 check 'what is no run'

@@ -17,7 +17,7 @@ refused()
 {
 	fresh
 	cmd 0 run -q --digest -- sh -c "$2" && n=$("$STEMMA" log --json | jq '.runs | length') && cmd 1 rerun @ &&
-		says "$out" "$1" && says "$out" 'the run cannot be repeated as recorded: ' 'as it was before is not kept' &&
+		says "$out" "$1" && says "$out" 'the run cannot be repeated as recorded: ' 'as it was before the run is not kept' &&
 		says_not "$out" 'first cause' && says "$err" 'hint: --force' && [ "$("$STEMMA" log --json | jq '.runs | length')" = "$n" ] &&
 		cmd 1 rerun --check --json @ && json '.as_it_was == false and .verdict == null'
 }
@@ -47,7 +47,7 @@ check 'by force it is run with what is there, and that is the cause of what diff
 
 repeated alike 'mv a.txt b.txt'
 check 'a file that was only moved lies at its new name'
-echo other >b.txt && cmd 1 rerun --check '@~1' && says "$out" 'a.txt: not kept' 'a.txt as it was before is not kept'
+echo other >b.txt && cmd 1 rerun --check '@~1' && says "$out" 'a.txt: not kept' 'a.txt as it was before the run is not kept'
 check '... until somebody changes it there'
 repeated alike 'rm a.txt && rm -r d'
 check 'of what was removed only its name is needed'
@@ -94,7 +94,7 @@ if $PYTHON -c 'import h5py' 2>/dev/null; then
 	fresh
 	printf 'import h5py\nwith h5py.File("o.h5", "w") as f:\n    f["x"] = [float(open("g.txt").read())]\n' >w.py
 	echo 1 >g.txt && cmd 0 run -q --digest -- $PYTHON w.py && echo 2 >g.txt && cmd 0 run -q --digest -- $PYTHON w.py &&
-		cmd 0 rerun @ && says "$out" 'o.h5: replaced by the run, which may not have read it: not required' 'identical: 1 result or output'
+		cmd 0 rerun @ && says "$out" 'o.h5: replaced by the run, and it is not certain that the run read it: not required' 'identical: 1 result or output'
 	check 'an HDF5 file that is written anew is not required, though the library opened it before'
 else
 	skip 'an HDF5 file that is written anew is not required' 'no h5py'

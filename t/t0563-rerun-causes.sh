@@ -18,7 +18,7 @@ check 'dates are no cause where more differs'
 mkdir -p "$HOME/.cache/tool"
 printf '#!/bin/sh\nif echo x >>"$HOME/.cache/tool/index"; then echo full; else echo empty; fi >result.txt\n' >tool.sh && chmod +x tool.sh
 rm -f "$HOME/.cache/tool/index"
-cmd 0 run -q -- ./tool.sh && cmd 1 rerun @ && says "$out" 'result.txt: different' "first cause: perhaps the confinement, which refuses what the recorded run did: it wrote $HOME/.cache/tool/index outside of its folder" && says "$err" 'hint: use --unconfined'
+cmd 0 run -q -- ./tool.sh && cmd 1 rerun @ && says "$out" 'result.txt: different' "first cause: perhaps the confinement, which refuses what the recorded run did: it wrote, moved or removed $HOME/.cache/tool/index outside of its folder" && says "$err" 'hint: use --unconfined'
 check 'what the run wrote outside of its folder is named as a cause'
 cmd 1 rerun --json '@~1' && json ".outside == [\"$HOME/.cache/tool/index\"] and (.cause | contains(\"confinement\"))"
 check '... in the JSON'
@@ -28,7 +28,7 @@ check 'without confinement the outputs are the same'
 cmd 0 run -q -- sh -c 't=$(mktemp) && cat in.txt >"$t" && cat "$t" >copy.txt && rm "$t"; cat /proc/sys/kernel/random/uuid >random.txt' && cmd 1 rerun @ && says_not "$out" 'confinement'
 check 'a temporary file is no such write'
 mkdir -p "$T/aside" "$T/tree" && echo x >"$T/tree/x"
-cmd 0 run -q --digest -- cp -r "$T/tree" "$T/aside/" && cmd 1 rerun @ && says "$out" "first cause: perhaps the confinement, which refuses what the recorded run did: it wrote $T/aside/tree/x outside of its folder" && says "$err" 'hint: use --unconfined'
+cmd 0 run -q --digest -- cp -r "$T/tree" "$T/aside/" && cmd 1 rerun @ && says "$out" "first cause: perhaps the confinement, which refuses what the recorded run did: it wrote, moved or removed $T/aside/tree/x outside of its folder" && says "$err" 'hint: use --unconfined'
 check 'what it left below the folder for temporary files is one'
 cmd 0 run -q -- sh -c "chmod 600 '$T/tree/x' && echo ok >made.txt" && cmd 1 rerun @ && says "$out" 'made.txt: different: not made this time' 'first cause: none was found: perhaps the command needs what the confinement refuses' && says "$err" 'hint: use --unconfined'
 check 'a command that fails only now was perhaps refused something'

@@ -128,7 +128,7 @@ attack()
 	cmd 0 import "$T/theirs" || return
 	timeout 60 "$STEMMA" rerun "$(ulid $n)" --trust --force --from "$T/in" --in "$T/again" >"$out" 2>"$err" </dev/null
 	if [ "${4:-}" = refused ]; then
-		! [ -e "$T/again/ran.txt" ] && says "$err" 'a path that is not valid' && untouched
+		! [ -e "$T/again/ran.txt" ] && says "$err" 'an invalid path' && untouched
 	else
 		[ -e "$T/again/ran.txt" ] && ! grep -rq SECRET-KEY "$T/again" "$out" "$err" && untouched && ! [ -e "$T/again/got.txt" ]
 	fi

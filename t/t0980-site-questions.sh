@@ -151,7 +151,7 @@ for command in 'run -- true' 'index' 'forget @' 'gc' 'note a b' 'import x' 'fsck
 done
 STEMMA_HOME=$db cmd 0 why c && [ ! -e postgresql: ] && [ ! -e postgres: ] && [ -z "${failures:-}" ]
 check 'commands that write want a folder, and make none of that name'
-{ "$STEMMA" --store "$db" doctor >"$out" 2>"$err" || :; } && says "$out" "$db (a database: questions only)" && { "$STEMMA" --store postgresql:///nothere doctor >"$out" 2>"$err"; [ $? != 0 ]; } && says "$out" 'postgresql:///nothere: ' &&
+{ "$STEMMA" --store "$db" doctor >"$out" 2>"$err" || :; } && says "$out" "$db (a database: it can be queried, not written)" && { "$STEMMA" --store postgresql:///nothere doctor >"$out" 2>"$err"; [ $? != 0 ]; } && says "$out" 'postgresql:///nothere: ' &&
 	{ "$STEMMA" --store postgresql://chief:secret@/site doctor >"$out" 2>"$err" || :; } && says "$out" 'has a password' && says_not "$out" secret && says_not "$err" secret
 check 'doctor says whether the database can be asked'
 cmd 125 --store postgresql:///nothere why c && says "$err" nothere && cmd 125 --store "postgresql:///site?host=$T" why c

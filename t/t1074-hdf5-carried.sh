@@ -50,7 +50,7 @@ cmd 0 find 'from g.txt' && says "$out" 'c.txt@{1}' && cmd 0 find 'from o.h5' && 
 check '... also from text, and from the file'
 
 # ---- what nobody read
-cmd 0 why unread.h5//x && says "$out" 'unread.h5//x, in unread.h5@{1}: made by cp c.h5 unread.h5 from c.h5@{1} by' && says "$err" 'no program was seen using this object' 'stemma why c.h5//x'
+cmd 0 why unread.h5//x && says "$out" 'unread.h5//x, in unread.h5@{1}: made by cp c.h5 unread.h5 from c.h5@{1} by' && says "$err" 'no recorded program used this object' 'stemma why c.h5//x'
 check 'of an object of a copy that nobody read the copy is told, and where to ask on'
 cmd 0 why --json unread.h5//x && jq -e '.answers[0] | (.path | endswith("/unread.h5//x")) and .in.entity.version == 1 and (.same_object | endswith("/c.h5//x"))' "$out" >/dev/null
 check '... in the JSON, too'

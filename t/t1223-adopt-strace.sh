@@ -66,7 +66,7 @@ if command -v strace >/dev/null 2>&1 && strace -f -ttt -y -o run.strace ./run.sh
 	cmd 0 adopt && sources u.txt && is "$out" 'in.txt / may'
 	check 'a log of standard error'
 	rm -rf "$STEMMA_HOME" strace.err && strace -f -ttt -o strace.bare ./run.sh 2>"$err"
-	cmd 0 adopt; says "$err" 'strace.bare' 'no paths of descriptors: strace -f -ttt -y writes them'
+	cmd 0 adopt; says "$err" 'strace.bare' 'no paths of descriptors; record them with strace -f -ttt -y'
 	check 'without paths it says how to make them'
 	rm strace.bare && strace -f -y -o strace.bare ./run.sh 2>"$err"
 	cmd 1 adopt

@@ -395,7 +395,7 @@ for name in ('dvc.lock', 'meta.yaml', '.ninja_log', 'trace.sqlite3', 'audit.log'
     os.symlink('/dev/zero', 'n/' + name)
     os.makedirs('o/' + name)
 E
-cmd 0 adopt && says "$err" 'c/dvc.lock: it has no stage' 'e/.ninja_log: it is no log of ninja' 'k/trace.sqlite3: it is no trace of ReproZip' 'l/trace.sqlite3: it is no trace of ReproZip' && cmd 0 fsck && cmd 0 log
+cmd 0 adopt && says "$err" 'c/dvc.lock: it contains no stage' 'e/.ninja_log: it is not a log of ninja' 'k/trace.sqlite3: it is not a trace of ReproZip' 'l/trace.sqlite3: it is not a trace of ReproZip' && cmd 0 fsck && cmd 0 log
 check 'hostile documents: what can be read is, the rest is said'
 cmd 0 lineage /etc/passwd && says_not "$out" "$(printf '\033')"
 check 'a name is shown without its escapes'

@@ -57,7 +57,7 @@ inner.txt: ../lib/inner.txt
 E
 if cmd 0 run -q -- make && make -pn >make.db 2>"$err"; then
 	"$STEMMA" log --json >"$out" 2>"$err" && run=$(jq -r '.runs[0].id' "$out")
-	cmd 1 check && says "$out" 'target prog.o: the database of make was not given (--make-database)'
+	cmd 1 check && says "$out" 'target prog.o: the database of make is needed (--make-database)'
 	check 'make: without its database no target is taken for clean'
 	cmd 1 check --json --make-database make.db && json '.jobs == 11 and .clean == false and .unknown == [] and (.undeclared | length == 9) and (.undeclared | all(.certainty == "must"))' && cp "$out" "$T/make.json" && undeclared && is "$out" 'a.out foot.txt
 b.out foot.txt
@@ -174,9 +174,9 @@ lines = ['# Files', ':', ': a', 'a', 'a:', '# Not a target:', 'final.txt: lib/sc
          "make[1]: Entering directory '" + 'z' * 100000 + "'"] + ["make: Entering directory '/'"] * 100 + ['# Files', '../' * 2000 + 'x: y'] + ["make: Leaving directory '/'"] * 200 + ['\x1b[31m: \0']
 open('bad.db', 'w').write('\n'.join(lines))
 E
-cmd 1 check --make-database bad.db "$run" && says "$out" 'no rule of the build makes what it made'
+cmd 1 check --make-database bad.db "$run" && says "$out" 'no rule of the build makes its output'
 check 'a hostile database declares nothing'
-cmd 125 check --make-database missing.db && says "$err" "cannot read the database of make in 'missing.db'"
+cmd 125 check --make-database missing.db && says "$err" "cannot read the database of make from 'missing.db'"
 check 'a database that is missing'
 cmd 125 check --make-database /dev/zero
 check 'a database without an end'

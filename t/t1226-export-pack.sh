@@ -99,19 +99,19 @@ h=$(sha256sum "$T/w1/numbers.txt" | cut -d ' ' -f 1) && cmp -s "$T/p1/files/$h" 
 check 'contents by their digest'
 sh -n "$T/p3/run.sh" && cd / && cmd 2 export -f pack -o "$T/none" || sh "$T/p1/run.sh" >"$out" 2>"$err"
 sh "$T/p1/run.sh" >"$out" 2>"$err"
-[ $? = 2 ] && says "$err" 'is there: the command would write it'
+[ $? = 2 ] && says "$err" 'exists, and the command would overwrite it'
 check 'where the outputs lie already it does nothing'
 cd "$T/w1" && rm sorted.txt && sh "$T/p1/run.sh" >"$out" 2>"$err" && says "$out" "same      $T/w1/sorted.txt"
 check 'in its own place without them it makes them again'
-rm sorted.txt && echo changed >>numbers.txt && ! sh "$T/p1/run.sh" >"$out" 2>"$err" && says "$err" 'numbers.txt is there, and is another file' && [ ! -e sorted.txt ]
+rm sorted.txt && echo changed >>numbers.txt && ! sh "$T/p1/run.sh" >"$out" 2>"$err" && says "$err" 'numbers.txt exists and has other content' && [ ! -e sorted.txt ]
 check 'an input that is another file is not overwritten'
-cmd 0 export -f pack -o "$T/changed" "$(cd "$T/w1" && "$STEMMA" log --json 2>/dev/null | jq -r '.runs[-1].id')" && says "$err" 'left out: 1 file' && cp "$T/changed/missing.txt" "$out" && says "$out" 'numbers.txt: it is not there as it was recorded'
+cmd 0 export -f pack -o "$T/changed" "$(cd "$T/w1" && "$STEMMA" log --json 2>/dev/null | jq -r '.runs[-1].id')" && says "$err" 'left out: 1 file' && cp "$T/changed/missing.txt" "$out" && says "$out" 'numbers.txt: it has changed, or was removed, since it was recorded'
 check 'an input that has changed is not in the pack, which says so'
 echo damaged >>"$T/p2/files/$(cut -f 1 "$T/p2/inputs.tsv" | head -n 1)" && cd "$T/w2" && rm -f counts.txt && ! sh "$T/p2/run.sh" >"$out" 2>"$err" && says "$err" 'is damaged'
 check 'a damaged content is found'
 cmd 2 export -f pack @ || says "$err" 'needs'
 check 'it needs a folder'
-cmd 125 export -f pack -o "$T/x" "$T/w6/sum.txt" && says "$err" 'a pack is of one run'
+cmd 125 export -f pack -o "$T/x" "$T/w6/sum.txt" && says "$err" 'a pack is made of one run'
 check 'a file is no run'
 
 # Before 1970.
@@ -123,7 +123,7 @@ check 'an input that was modified before 1970 gets its time'
 # Names that would be commands.
 mkdir -p "$T/evil/a;touch \$(id)" && cd "$T/evil/a;touch \$(id)" && echo x >'$(touch pwned).txt' && echo y >"$(printf 'line\nend')"
 cmd 0 run -q --digest -- sh -c 'cat ./* >"out`touch pwned2`.txt"' 'a b' "c'd" && cmd 0 export -f pack -o "$T/p11" @ && sh -n "$T/p11/run.sh" && rm -f out* pwned2 && sh "$T/p11/run.sh" >"$out" 2>"$err"
-[ ! -e pwned ] && cp "$T/p11/missing.txt" "$out" && says "$out" 'cannot stand in a list'
+[ ! -e pwned ] && cp "$T/p11/missing.txt" "$out" && says "$out" 'cannot be in a list'
 check 'names of files are no commands'
 
 # What env would take for something else than the program.
@@ -135,18 +135,18 @@ env -i -- '-S=touch pwned' "PATH=$PATH" "HOME=$HOME" "STEMMA_HOME=$STEMMA_HOME" 
 check 'variables whose names look like options are variables'
 rm out.txt && ln -s "$T/eq/elsewhere" out.txt
 sh "$T/p13/run.sh" >"$out" 2>"$err"
-[ $? = 2 ] && says "$err" 'out.txt is there: the command would write it' && [ ! -e elsewhere ]
+[ $? = 2 ] && says "$err" 'out.txt exists, and the command would overwrite it' && [ ! -e elsewhere ]
 check 'a link that leads nowhere is a file that is there already'
 rm out.txt && printf 'a\n' >in.txt
 cmd 0 run -q --digest -- sort in.txt -o out.txt && cmd 0 export -f pack -o "$T/p14" @ && rm in.txt out.txt && ln -s "$T/eq/elsewhere" in.txt
 sh "$T/p14/run.sh" >"$out" 2>"$err"
-[ $? = 2 ] && says "$err" 'in.txt is there, and is another file' && [ ! -e elsewhere ]
+[ $? = 2 ] && says "$err" 'in.txt exists and has other content' && [ ! -e elsewhere ]
 check 'in the place of an input, too'
 rm in.txt
 for name in "$(printf 'line\nend')" "$(printf 'a\tb\\')"; do
 	echo y >"$name"
 done
 cmd 0 run -q --digest -- sh -c 'cat -- *end *b* >"$(printf "new\nname")"' && cmd 0 export -f pack -o "$T/p15" @
-[ "$(grep -c . "$T/p15/missing.txt")" = 3 ] && cp "$T/p15/missing.txt" "$out" && says "$out" '/line\nend: its name cannot' '/a\tb\\: its name cannot' '/new\nname: an output that run.sh does not compare'
-check 'a name that cannot stand in a list is named in missing.txt, in one line'
+[ "$(grep -c . "$T/p15/missing.txt")" = 3 ] && cp "$T/p15/missing.txt" "$out" && says "$out" '/line\nend: its name has a tab or newline' '/a\tb\\: its name has a tab or newline' '/new\nname: run.sh does not compare'
+check 'a name that cannot be in a list is named in missing.txt, in one line'
 finish

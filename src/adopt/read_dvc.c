@@ -317,7 +317,7 @@ int adopt_read_dvc(struct adopt_jobs *l, int folder, const char *path, const cha
 		struct dvc y = {.l = l, .folder = folder, .path = path, .source = buf_cstr(&source), .rest = buf_view(&text)};
 		rc = take_stages(&y, &stages);
 		if (rc == 0 && !stages)
-			rc = adopt_pass(l, buf_cstr(&source), "it has no stage");
+			rc = adopt_pass(l, buf_cstr(&source), "it contains no stage");
 		l->sources[ADOPT_dvc] += stages > 0;
 		buf_release(&y.scalar);
 		buf_release(&y.name);

@@ -173,7 +173,7 @@ int adopt_read_ninja(struct adopt_jobs *l, int folder, const char *path, const c
 	int rc = adopt_file(folder, name, &log);
 	rc = rc < 0 ? rc : ninja_each_entry(buf_view(&log), take_entry, &n);
 	if (rc == -EINVAL)
-		rc = adopt_pass(l, n.source, "it is no log of ninja of version 5, 6 or 7");
+		rc = adopt_pass(l, n.source, "it is not a log of ninja in format 5, 6 or 7");
 	else if (rc == 0)
 		l->sources[ADOPT_ninja]++;
 	if (rc == 0 && l->v.n > n.first) {

@@ -184,7 +184,7 @@ int adopt_read_reprozip(struct adopt_jobs *l, int folder, const char *path, cons
 		l->sources[ADOPT_reprozip] += rc == 0;
 	}
 	if (regular && (rc == -EINVAL || (rc == 0 && last <= 0)))
-		rc = adopt_pass(l, from, "it is no trace of ReproZip, or it is damaged");
+		rc = adopt_pass(l, from, "it is not a trace of ReproZip, or it is damaged");
 	sqlite3_close_v2(z.db);
 	if (fd >= 0)
 		close(fd);

@@ -173,7 +173,8 @@ int adopt_read_sacct(struct adopt_jobs *l, int folder, const char *path, const c
 	int rc = adopt_file(folder, name, &text);
 	rc = rc < 0 ? rc : take_lines(l, path, buf_cstr(&source), buf_view(&text), &n);
 	if (rc == 0 && !n)
-		rc = adopt_pass(l, buf_cstr(&source), "it contains no job; sacct -P prints a line with the names of columns");
+		rc = adopt_pass(l, buf_cstr(&source),
+		                "it contains no job, or lacks the line with the names of the columns, which sacct -P prints");
 	l->sources[ADOPT_slurm] += rc == 0 && n > 0;
 	buf_release(&text);
 	buf_release(&source);

@@ -510,7 +510,7 @@ int adopt_read_strace(struct adopt_jobs *l, int folder, const char *path, const 
 	if (r == 0 && text.n && is_log(buf_view(&text), &paths)) {
 		const char *from = adopt_text(l, buf_view(&source));
 		if (!paths)
-			r = adopt_pass(l, buf_cstr(&source), "it has no paths of descriptors: strace -f -ttt -y writes them");
+			r = adopt_pass(l, buf_cstr(&source), "it has no paths of descriptors; record them with strace -f -ttt -y");
 		else if (!from)
 			r = -ENOMEM;
 		else {

@@ -425,7 +425,7 @@ int traced_finish(struct traced *t, uint64_t *ret_jobs)
 			++*ret_jobs;
 		}
 	if (r == 0 && t->error)
-		r = adopt_pass(t->l, t->source, "it tells of more than is taken: the rest is left out");
+		r = adopt_pass(t->l, t->source, "it has more processes or files than stemma reads: the rest is left out");
 	for (size_t i = 0; i < t->images.n; i++) {
 		vec_release(&t->images.v[i].argv);
 		vec_release(&t->images.v[i].edges);

@@ -375,7 +375,7 @@ static int find_parts(struct slab_facts *f, const char *bracket, struct err *err
 		f->shape[i] = UINT64_MAX;
 	if (r == 0 && !f->rank) {
 		r = -EINVAL;
-		err_set(err, 0, "no elements of this dataset are recorded, only the dataset as a whole: ask without %.200s",
+		err_set(err, 0, "the record has this dataset only as a whole, without its elements: ask without %.200s",
 		        bracket);
 	} else if (r == 0 && !read_selection(bracket + 1, h->rank, f->shape, &h->asked)) {
 		r = -EINVAL;

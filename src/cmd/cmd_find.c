@@ -203,8 +203,9 @@ static int print_found(struct cmd *c, const struct opts_find *o, const struct fo
 	if (status == STATUS_OK && !f->n) {
 		report("nothing found");
 		if (instead == INSTEAD_from)
-			report_hint("'used' finds what the readers themselves wrote; 'from' also finds what others made of it, as "
-			            "through a pipe");
+			report_hint(
+			    "'used' finds only what the program that read the file wrote; 'from' also finds what other programs "
+			    "made from that, for example through a pipe");
 		else if (instead == INSTEAD_executions)
 			report_hint("only files were searched; use --execs for executions, --runs for runs");
 		status = STATUS_NOTHING;

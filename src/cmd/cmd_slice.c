@@ -132,13 +132,13 @@ static int print_slice_text(const json_t *slice, const struct opts_slice *o)
 		buf_release(&b);
 	}
 	if (!any && o->output.n) {
-		report("no such output");
+		report("the program has no such output: nothing matches --output");
 		return STATUS_NOTHING;
 	}
 	if (!any)
-		puts("the program has no output that can be reached");
+		puts("no output of the program can be reached");
 	else if (!json_array_size(forbids))
-		puts("cannot: proved, for runs that do not crash and whose loops end (stemma-slice(1))");
+		puts("cannot: proved, under the conditions that stemma-slice(1) lists");
 	return STATUS_OK;
 }
 
@@ -184,7 +184,7 @@ static int load_slice(char **files, struct err *err, json_t **ret)
 		return rc;
 	*ret = json_loadb(bytes.p, bytes.n, 0, &why);
 	objects_unmap(&bytes);
-	return *ret ? 0 : err_set(err, EBADMSG, "the slice of '%s' cannot be read: %s", files[0], why.text);
+	return *ret ? 0 : err_set(err, EBADMSG, "cannot read the slice of '%s': %s", files[0], why.text);
 }
 
 /* Gives the exit status: STATUS_NOTHING if there is no bitcode. */
@@ -193,13 +193,14 @@ int cmd_slice(struct cmd *c, const struct opts_slice *o)
 	struct err err = {0};
 	json_t *slice = NULL;
 	if (c->n_operands == 0)
-		return report_usage(c, "not a program or bitcode");
+		return report_usage(c, "slice needs a program, objects or bitcode");
 	char *kept = c->n_operands == 1 ? kept_bitcode(c, c->operands[0]) : NULL, *one[] = {kept, NULL};
 	int rc = load_slice(kept ? one : c->operands, &err, &slice);
 	free(kept);
 	if (rc == -ENODATA) {
 		err = (struct err){0};
-		err_set(&err, 0, "'%s': its bitcode is neither in it nor in the record", c->operands[0]);
+		err_set(&err, 0, "cannot make a slice of '%s': neither the file nor the record has its bitcode",
+		        c->operands[0]);
 		err_hint(&err, "link it with stemma cc --slice, which keeps the bitcode");
 	}
 	if (rc < 0)

@@ -136,11 +136,11 @@ static int check_answer(const struct cmd *c, int status)
 		report("the index could not be read: this answer may be incomplete");
 	else
 		return status;
-	report_hint("%s",
-	            memory_lacked() ? "ask for less, for example with --depth or --since, or free memory"
-	            : cmd_database(c)
-	                ? "ask again; stemma site load --questions, where the record is, writes all of the index again"
-	                : "check its disk; stemma index --rebuild makes the index again");
+	report_hint(
+	    "%s", memory_lacked() ? "ask for less, for example with --depth or --since, or free memory"
+	          : cmd_database(c)
+	              ? "ask again; if it fails again, run stemma site load --questions on the machine that has the record"
+	              : "check its disk; stemma index --rebuild makes the index again");
 	return STATUS_SELF;
 }
 

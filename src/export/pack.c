@@ -64,7 +64,7 @@ static int add_file(struct pack *p, store_id version, bool output)
 	if (!to->path)
 		return -ENOMEM;
 	if (!is_listable(f.path))
-		to->why = "its name cannot stand in a list";
+		to->why = "its name has a tab or newline, so it cannot be in a list";
 	if (!output)
 		return 0;
 	r = recorded_digest(p->s, p->run, &f, &v, &to->digest);
@@ -212,14 +212,14 @@ static int copy_input(struct pack *p, struct pack_file *f, struct err *err)
 		return err_set(err, r < 0 ? -r : EIO, "cannot read the record");
 	int there = recorded_digest_now(p->s, &of, &v, &f->digest);
 	if (there <= 0) {
-		f->why = "it is not there as it was recorded";
+		f->why = "it has changed, or was removed, since it was recorded";
 		return there < 0 ? err_set(err, -there, "cannot read the record") : 0;
 	}
 	int fd = open(f->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		f->why = "it cannot be read";
 	else if (p->received && !(st.st_mode & S_IROTH))
-		f->why = "it is not public, and the run is not your own";
+		f->why = "not everybody can read it, and the run is not your own";
 	r = f->why ? 0 : copy_by_digest(p, f, fd, err);
 	if (fd >= 0)
 		close(fd);
@@ -252,7 +252,7 @@ static int fill_pack(struct pack *p, uint64_t *left_out, struct err *err)
 	for (size_t i = 0; i < p->inputs.n && r == 0; i++) {
 		struct pack_file *f = &p->inputs.v[i];
 		if (!f->why && i && strcmp(f->path, p->inputs.v[i - 1].path) == 0)
-			f->why = "the run used another version of it, too";
+			f->why = "the run used two versions of it, and a pack has room for one";
 		if (!f->why)
 			r = copy_input(p, f, err);
 		*left_out += f->why != NULL;
@@ -270,8 +270,8 @@ int export_pack(struct prov_source *p, struct out *out, const struct export_opti
 	uint64_t left_out = 0;
 	(void)out;
 	if (sel->n_runs != 1 || sel->n_versions || sel->n_execs) {
-		err_set(err, 0, "a pack is of one run");
-		err_hint(err, "stemma export --format pack -o FOLDER RUN; stemma log lists the runs");
+		err_set(err, 0, "a pack is made of one run, and something else was selected");
+		err_hint(err, "use stemma export --format pack -o FOLDER RUN; stemma log lists the runs");
 		return -EINVAL;
 	}
 	k.run = sel->runs[0];

@@ -71,7 +71,9 @@ int pack_write_lists(struct pack *p, struct err *err)
 		if (!before && !f->why)
 			buf_printf(&outputs, "%s\t%s\n", f->known ? strchr(digest, ':') + 1 : "-", f->path);
 		else if (!before)
-			put_missing(&missing, f, "an output that run.sh does not compare, for its name cannot stand in a list");
+			put_missing(
+			    &missing, f,
+			    "run.sh does not compare this output: its name has a tab or newline, so it cannot be in a list");
 	}
 	for (size_t i = 0; i < p->software.packages.v.n; i++) {
 		const struct package *k = &p->software.packages.v.v[i];
@@ -115,26 +117,28 @@ static const char script_head[] =
     "#!/bin/sh\n"
     "# Runs the command again where its packages are installed (packages.tsv), and compares what it makes. Inputs are "
     "put\n"
-    "# where they were; a file that is there already, and is another one, ends it before anything is written.\n"
-    "# Exit status: 0 all outputs are the same; 1 one is not, or is not there; 2 it could not be run.\n"
+    "# where they were. It stops before it writes anything if an output exists, or an input's path has other content.\n"
+    "# Exit status: 1 an output differs or is missing; 2 the command could not be run; else 0.\n"
     "set -u\n"
     "here=$(cd \"$(dirname \"$0\")\" && pwd -P) || exit 2\n"
     "tab=$(printf '\\t')\n"
     "digest() { sha256sum <\"$1\" | cut -c 1-64; }\n"
     "fail() { printf 'run.sh: %s\\n' \"$1\" >&2; exit 2; }\n"
     "free() { [ ! -e \"$1\" ] && [ ! -L \"$1\" ]; }\n"
-    "[ ! -e \"$here/missing.txt\" ] || { echo 'run.sh: the pack does not have everything (missing.txt)' >&2; }\n"
+    "[ ! -e \"$here/missing.txt\" ] || { echo 'run.sh: the pack is incomplete; missing.txt lists what it lacks' >&2; "
+    "}\n"
     "while IFS=\"$tab\" read -r sum mode time path; do\n"
     "\t[ \"$(digest \"$here/files/$sum\")\" = \"$sum\" ] || fail \"files/$sum is damaged\"\n"
-    "\tfree \"$path\" || [ \"$(digest \"$path\")\" = \"$sum\" ] || fail \"$path is there, and is another file\"\n"
+    "\tfree \"$path\" || [ \"$(digest \"$path\")\" = \"$sum\" ] || fail \"$path exists and has other content: move it "
+    "away first\"\n"
     "done <\"$here/inputs.tsv\"\n"
     "while IFS=\"$tab\" read -r sum path; do\n"
-    "\tfree \"$path\" || fail \"$path is there: the command would write it\"\n"
+    "\tfree \"$path\" || fail \"$path exists, and the command would overwrite it: move it away first\"\n"
     "done <\"$here/outputs.tsv\"\n"
     "while IFS=\"$tab\" read -r sum mode time path; do\n"
     "\tfree \"$path\" || continue\n"
     "\tmkdir -p \"$(dirname \"$path\")\" && cp \"$here/files/$sum\" \"$path\" && chmod \"$mode\" \"$path\" && touch -d "
-    "\"@$time\" \"$path\" || fail \"cannot put $path into its place\"\n"
+    "\"@$time\" \"$path\" || fail \"cannot create the input $path\"\n"
     "done <\"$here/inputs.tsv\"\n"
     "while IFS=\"$tab\" read -r target path; do\n"
     "\t! free \"$path\" || { mkdir -p \"$(dirname \"$path\")\" && ln -s \"$target\" \"$path\"; } "
@@ -198,7 +202,7 @@ int pack_write_script(struct pack *p, struct err *err)
 	shell_quote_argument(&b, run.cwd);
 	buf_printf(&b, " && cd ");
 	shell_quote_argument(&b, run.cwd);
-	buf_printf(&b, " || fail 'cannot enter the folder of the command'\n");
+	buf_printf(&b, " || fail 'cannot create or enter the working folder of the command'\n");
 	put_command(p, &run.argv, &b);
 	buf_str(&b, str_of(script_tail));
 	return write_text(p, "run.sh", 0755, &b, err);

@@ -126,8 +126,9 @@ static int make_again(struct stemma_record *r, struct stemma_error *ret)
 	if (r->flags & STEMMA_READ_ONLY || r->url) {
 		err_set(&err, 0, "the index '%s' is damaged", store_index_path(r->source.store));
 		err_hint(&err, "%s",
-		         r->url ? "stemma site load --questions, where the record is, writes all of it again"
-		                : "stemma index --rebuild rebuilds it from the logs");
+		         r->url
+		             ? "to write the index again, run stemma site load --questions on the machine that has the record"
+		             : "stemma index --rebuild rebuilds it from the logs");
 		return record_fail(-ENOTRECOVERABLE, &err, "", ret);
 	}
 	store_close(r->source.store);

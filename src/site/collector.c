@@ -53,7 +53,7 @@ static int take_lock(struct collector *c, struct err *err)
 	else if (flock(c->lock, LOCK_EX | LOCK_NB) < 0) {
 		rc = errno == EWOULDBLOCK ? -EBUSY : -errno;
 		err_set(err, 0, "another stemma collect is writing to the record '%s'", c->home);
-		err_hint(err, "end it first, or use another record with --store");
+		err_hint(err, "stop that one first, or use another record with --store");
 	}
 	free(path);
 	return rc;
@@ -207,7 +207,7 @@ static int take_frames(struct taking *t)
 		;
 	const struct log_damage *d = log_reader_damage(r);
 	if (d->skipped || d->torn)
-		refuse(t->ret, 1, "it has bytes that are not a whole frame");
+		refuse(t->ret, 1, "it has bytes that belong to no complete frame");
 	if (d->newer)
 		refuse(t->ret, d->newer, "it was written by a newer version of stemma; update the collector");
 	log_reader_close(r);

@@ -229,7 +229,7 @@ static int make_answers(int dir, const char *folder, struct err *err)
 		if (fd >= 0)
 			close(fd);
 		err_set(err, 0, "'%s/" ANSWERS "' belongs to another user, or others can write to it", folder);
-		err_hint(err, "remove it; the collector makes it again");
+		err_hint(err, "remove that folder; the collector makes it again");
 		return -EPERM;
 	}
 	return err_set(err, errno, "cannot make the folder '%s/" ANSWERS "'", folder);

@@ -92,7 +92,7 @@ static int begin_reading(struct index_source *d, const char *sql, struct err *er
 	if (rc < 0)
 		database_exec(d->db, "ROLLBACK", NULL);
 	if (rc == -EBADMSG)
-		err_set(err, 0, "the database '%s' has an index that makes no sense", d->name);
+		err_set(err, 0, "the index in the database '%s' makes no sense: it is damaged or forged", d->name);
 	return rc == -ENOMEM ? err_set(err, ENOMEM, "cannot open the record") : rc;
 }
 
@@ -276,8 +276,8 @@ static int begin_first(struct index_source *d, struct err *err)
 	    database_query(d->db, "SELECT to_regclass('stemma_index.file') IS NOT NULL", NULL, NULL, note_tables, &there) ==
 	        0 &&
 	    !there) {
-		err_set(err, 0, "the database '%s' has no index that stemma could ask", d->name);
-		err_hint(err, "stemma site load --questions, where the record is, puts it there");
+		err_set(err, 0, "the database '%s' has no index, so stemma cannot query it", d->name);
+		err_hint(err, "run stemma site load --questions on the machine that has the record");
 		return -ENOENT;
 	}
 	if (rc < 0) {
@@ -287,7 +287,7 @@ static int begin_first(struct index_source *d, struct err *err)
 	}
 	if (!file_of(d, SOURCE_INDEX)) {
 		err_set(err, 0, "this role may not read the whole record in '%s'", d->name);
-		err_hint(err, "its tables can be asked with psql; stemma needs a role that stemma_load.reader lets see all");
+		err_hint(err, "use a role that stemma_load.reader lists with NULL, or query the tables with psql");
 		return -EACCES;
 	}
 	return 0;

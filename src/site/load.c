@@ -375,7 +375,7 @@ static int check_source(struct loading *l, const char *source, bool replace)
 		return rc;
 	if (h.source[0] && strcmp(h.source, source) != 0 && !replace) {
 		err_set(l->err, 0, "the database has the record '%s', not '%s'", h.source, source);
-		err_hint(l->err, "use another database, or --replace to remove that record from it");
+		err_hint(l->err, "use another database, or replace that record with --replace");
 		return -EEXIST;
 	}
 	if (!l->made && strlen(h.seed) == SEED) {

@@ -233,7 +233,8 @@ static int module_put(struct broker *b, const char *id, const void *p, size_t n,
 	if (s == NATS_OK)
 		return 0;
 	if ((int)code == JS_NO_ROOM) {
-		err_set(err, 0, "the NATS server accepts no more until the collector takes the messages that wait there");
+		err_set(err, 0,
+		        "the NATS server is full: it accepts no message until the collector takes those that wait there");
 		return -EAGAIN;
 	}
 	if (s == NATS_MAX_PAYLOAD) {

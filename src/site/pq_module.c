@@ -106,7 +106,7 @@ static PGresult *give_up(struct database *d, struct err *err)
 	shutdown(PQsocket(d->c), SHUT_RDWR);
 	err_set(err, 0, "the database server '%s' (port %s) did not answer within %d s", host ? host : "", port ? port : "",
 	        d->patience);
-	err_hint(err, "STEMMA_DATABASE_TIMEOUT says how many seconds an answer may take");
+	err_hint(err, "if the server is only slow, set STEMMA_DATABASE_TIMEOUT to more seconds");
 	return NULL;
 }
 

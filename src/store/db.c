@@ -25,7 +25,7 @@ static const char *const sql_text[] = {
 
 const char *store_hint_anew(const struct store *s)
 {
-	return s->source ? "stemma site load --questions, where the record is, writes all of it again"
+	return s->source ? "to write the index again, run stemma site load --questions on the machine that has the record"
 	                 : "stemma index --rebuild rebuilds it from the logs";
 }
 
@@ -233,7 +233,7 @@ static int check_format(struct store *s, int64_t application, int64_t version, s
 		err_set(err, 0, "the index '%s' was made by %s version of stemma (format %lld, this one knows %d)", s->index,
 		        version > STORE_VERSION ? "a newer" : "an older", (long long)version, STORE_VERSION);
 		err_hint(err, "%s",
-		         s->source ? "use that version, or load the record again with this one: stemma site load"
+		         s->source ? "use that version, or load the record again with this one: stemma site load --questions"
 		                   : "use that version, or make the index again with stemma index --rebuild");
 		return version > STORE_VERSION ? -EPROTO : -ESTALE;
 	}

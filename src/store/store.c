@@ -37,8 +37,8 @@ static int find_home(const char *home, struct err *err, char **ret)
 	if (!home && env && env[0])
 		home = env;
 	if (home && (!strncmp(home, "postgresql://", 13) || !strncmp(home, "postgres://", 11))) {
-		err_set(err, 0, "the record is in a database, which only questions can use");
-		err_hint(err, "set STEMMA_HOME, or --store, to a folder");
+		err_set(err, 0, "this command cannot use a record in a database");
+		err_hint(err, "give it the folder of a record, with --store or STEMMA_HOME");
 		return -EINVAL;
 	}
 	if (home && home[0] == '/') {

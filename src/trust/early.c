@@ -98,7 +98,7 @@ int early_begin(const char *home, struct err *err, struct early *ret)
 	if (rc < 0) {
 		free(ret->folder);
 		ret->folder = NULL;
-		return err_set(err, -rc, "cannot make a folder for copies of inputs in '%s'", home);
+		return err_set(err, -rc, "cannot create a folder for copies of inputs in '%s'", home);
 	}
 	/* The clock of file times: what is not earlier by it may have changed since. */
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);

@@ -237,11 +237,11 @@ const char *check_why_words(enum check_why why)
 {
 	static const char *const words[] = {
 	    [CHECK_FAILED] = "it failed",
-	    [CHECK_UNFINISHED] = "Snakemake's metadata say that it did not end, or do not list inputs",
+	    [CHECK_UNFINISHED] = "Snakemake's metadata mark it as unfinished, or have no list of inputs",
 	    [CHECK_NO_METADATA] = "Snakemake's metadata of its outputs are missing or have changed",
-	    [CHECK_NO_DATABASE] = "the database of make was not given (--make-database)",
+	    [CHECK_NO_DATABASE] = "the database of make is needed (--make-database)",
 	    [CHECK_NO_BUILD_FILE] = "build.ninja is missing, or has changed since",
-	    [CHECK_NO_RULE] = "no rule of the build makes what it made"};
+	    [CHECK_NO_RULE] = "no rule of the build makes its output"};
 	return words[why];
 }
 

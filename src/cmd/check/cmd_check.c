@@ -152,8 +152,8 @@ static int print_check(const struct check *c, const struct screen *out)
 		return r;
 	size_t known = c->n_jobs - c->unknown.n;
 	if (!c->n_jobs) {
-		printf("the run has no jobs of a Snakemake workflow, and no targets of make or ninja\n");
-		report_hint("record one with: stemma run -- snakemake; stemma check RUN checks an earlier run");
+		printf("the run has no jobs of Snakemake and no targets of make or ninja, so there is nothing to check\n");
+		report_hint("record a workflow, for example with stemma run -- make; stemma check RUN checks an earlier run");
 	} else if (!c->inputs.n && known)
 		printf("%zu of %zu jobs read only what their rules declare\n", known, c->n_jobs);
 	else if (c->inputs.n)
@@ -173,7 +173,7 @@ static int read_database(const char *path, struct buf *ret)
 	bool in = strcmp(path, "-") == 0;
 	int r = in ? io_read_rest(0, DATABASE_MOST, ret) : io_read_file(path, DATABASE_MOST, ret);
 	if (r < 0)
-		report("cannot read the database of make in '%s': %s", in ? "standard input" : path, strerror(-r));
+		report("cannot read the database of make from '%s': %s", in ? "standard input" : path, strerror(-r));
 	return r;
 }
 

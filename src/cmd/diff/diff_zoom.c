@@ -236,7 +236,7 @@ static const char *look_closer(struct zoom_job *z, size_t step[2], struct err *e
 	struct compare_options o = {.max = 20};
 	for (unsigned pass = 1; pass <= PASSES_MAX; pass++) {
 		if (format_zoom(at, step, !z->job.ret->plan.side[0].whole, err, z->zoom) < 0)
-			return "the part that the traces have only as a hash cannot be located";
+			return "cannot find the part of the program that the traces have only as a hash";
 		trace_comparison_release(ret);
 		ret->noise = z->noise;
 		if (run_pass(z, pass, ret) != STATUS_OK || trace_compare(cmd_source(z->job.c), &o, err, ret) < 0)
@@ -254,7 +254,7 @@ static const char *look_closer(struct zoom_job *z, size_t step[2], struct err *e
 			return "when run again, A and B diverged at another place";
 		at = q;
 	}
-	return "the difference is too small a part of a long computation to be located";
+	return "cannot locate the difference: it is too small a part of a long computation";
 }
 
 /* Runs again with a closer look at where they differ: step of both sides. NULL, or a sentence on why it cannot be. */

@@ -307,7 +307,7 @@ static void check_database_store(struct report *r, const char *url)
 	const int rc = index_source_open(url, &err, &s);
 	store_close(s);
 	check(r, "store", rc < 0 ? MISSING : GOOD, "%s%s%s", rc == -EINVAL ? "a database" : url,
-	      rc < 0 ? ": " : " (a database: questions only)", rc < 0 ? err.text : "");
+	      rc < 0 ? ": " : " (a database: it can be queried, not written)", rc < 0 ? err.text : "");
 	r->bad = r->bad || rc < 0;
 }
 

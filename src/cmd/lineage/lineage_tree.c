@@ -521,7 +521,7 @@ static void print_rest(const struct tree *t)
 		count_line(&b, om[OMIT_unread], "program that opened a file and may not have read it",
 		           "programs that opened a file and may not have read it");
 	if (b.n)
-		printf("left out: %s (shown with --certain alone)\n", buf_cstr(&b));
+		printf("left out: %s (shown by --certain without =read)\n", buf_cstr(&b));
 	if (t->cut)
 		printf("%s more than %llu lines (--lines 0: all; --depth N: nearer ones)\n", t->v->out->utf8 ? "…" : "...",
 		       (unsigned long long)t->max_lines);

@@ -64,8 +64,8 @@ static int report_unmet(const struct within_name *n, const struct err *unknown)
 	if (!n->same.n)
 		return report_err(unknown, STATUS_NOTHING);
 	fmt_path(&same, buf_view(&n->same));
-	report("no program was seen using this object; this is the answer for its file");
-	report_hint("for the same object in the file that was copied: stemma why %s", buf_cstr(&same));
+	report("no recorded program used this object; this is the answer for its file");
+	report_hint("the same object in the original file: stemma why %s", buf_cstr(&same));
 	buf_release(&same);
 	return STATUS_OK;
 }

@@ -47,7 +47,7 @@ int cmd_methods(struct cmd *c, const struct opts_methods *o)
 	if (format == METHODS_NONE)
 		return report_usage(c, "format '%.40s' is not one of text, markdown, json, cff", o->format);
 	if (c->n_operands != 1)
-		return report_usage(c, "methods needs one file");
+		return report_usage(c, "methods needs exactly one file");
 	int status = cmd_store(c, o->no_index);
 	if (status == STATUS_OK)
 		status = cmd_file(c, c->operands[0], &t);
@@ -61,7 +61,7 @@ int cmd_methods(struct cmd *c, const struct opts_methods *o)
 		return cmd_report_unread(c->store, "find what made the file");
 	if (!m.steps.n) {
 		report("no program was seen making '%s'", c->operands[0]);
-		report_hint("stemma why '%s' says what is known of it", c->operands[0]);
+		report_hint("stemma why '%s' prints what is known about the file", c->operands[0]);
 		status = STATUS_NOTHING;
 	} else {
 		if (!t.n && t.disk != DISK_SAME)

@@ -64,7 +64,8 @@ static int print_run_resources(struct cmd *c, const struct show_run *p)
 	struct stage_cost used;
 	struct buf b = {0};
 	if (p->n > RESOURCES_MOST) {
-		printf("%-12s stemma lineage --stages --json has them by rule (too many programs to add up here)\n",
+		printf("%-12s not added up, because the run has too many programs; stemma lineage --stages --json FILE has "
+		       "them by rule\n",
 		       "resources");
 		return 0;
 	}

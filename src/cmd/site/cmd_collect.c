@@ -126,7 +126,7 @@ void collect_take(struct collecting *x, const struct collector_sender *s, const 
 		/* Of this machine only what the sender can do something about is said. */
 		say(ret, rc == -EDQUOT || rc == -ENOSPC ? 507 : 503,
 		    rc == -EDQUOT   ? "the sender's share is used up"
-		    : rc == -ENOSPC ? "the collector's disk has too little free space (--floor)"
+		    : rc == -ENOSPC ? "the collector's disk has less free space than its option --floor"
 		                    : "the collector could not store the records; its own messages say why");
 	}
 }

@@ -22,7 +22,7 @@ int ship_read_answer(const char *text, struct err *err, struct ship_answer *ret)
 	*ret = (struct ship_answer){0};
 	if (!id || !ulid_is(id, strlen(id)) || !json_is_integer(json_object_get(o, "taken"))) {
 		err_set(err, 0, "the answer of the collector cannot be read");
-		err_hint(err, "look whether another server, or another version of stemma, is at this address");
+		err_hint(err, "check whether the collector at this address is a stemma of the same version");
 		rc = -EPROTO;
 	} else {
 		snprintf(ret->collector, sizeof(ret->collector), "%s", id);

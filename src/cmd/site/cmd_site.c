@@ -74,7 +74,8 @@ int cmd_site(struct cmd *c, const struct opts_site *o)
 {
 	const bool load = c->n_operands && !strcmp(c->operands[0], "load");
 	if (c->n_operands != 2 || (!load && !site_is_table(c->operands[0])))
-		return report_usage(c, "site needs: load postgresql://HOST/DATABASE, or a table in the place of load");
+		return report_usage(
+		    c, "site needs load, programs, libraries, compilers, built or files, and then postgresql://HOST/DATABASE");
 	if (!database_is_url(c->operands[1]))
 		return report_usage(c, "'%s' is not the URL of a database: use postgresql://HOST/DATABASE", c->operands[1]);
 	if (!load && (o->replace || o->questions || o->no_index))

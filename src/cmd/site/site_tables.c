@@ -179,7 +179,7 @@ static int print_answer(struct cmd *c, struct printing *p)
 		return js_print(all, false);
 	}
 	if (!p->n) {
-		report("the database has no %s of runs that this role may see", p->t->name);
+		report("'%s' has no matching row that this role may see", p->t->name);
 		return STATUS_NOTHING;
 	}
 	for (; n < COLUMNS_MOST && p->t->column[n].name; n++) {
@@ -191,7 +191,7 @@ static int print_answer(struct cmd *c, struct printing *p)
 	p->cells.n_columns = n;
 	table_print(&p->cells, &c->out, 0);
 	if (!strcmp(p->t->name, "files"))
-		report_hint("a read that was not recorded is not seen here: an old time does not prove that a file is unused");
+		report_hint("only recorded reads count: an old time does not prove that a file is unused");
 	return STATUS_OK;
 }
 
@@ -208,7 +208,7 @@ static int ask_rows(struct database *d, const struct opts_site *o, struct printi
 		snprintf(time, sizeof(time), "%lld", (long long)before);
 	const char *params[] = {path, time, NULL};
 	write_query(p->t, o, &sql);
-	int rc = !path || sql.failed ? err_set(err, ENOMEM, "cannot ask the database")
+	int rc = !path || sql.failed ? err_set(err, ENOMEM, "cannot query the database")
 	                             /* Else functions that somebody made in another schema would be called as us. */
 	                             : database_exec(d,
 	                                             "SET client_encoding = 'SQL_ASCII'; SET jit = off;"
@@ -232,17 +232,16 @@ int site_print_table(struct cmd *c, const struct opts_site *o, const char *name,
 	int status;
 	clock_gettime(CLOCK_REALTIME, &now);
 	if (o->unread_since && strcmp(name, "files") != 0)
-		status = report_usage(c, "--unread-since is for 'files' only");
+		status = report_usage(c, "--unread-since can be used with 'files' only");
 	else if (o->unread_since &&
 	         when_parse(o->unread_since, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec, &before) < 0)
 		status = report_usage(c, "'%s' is not a time such as 365d or 2026-01-31", o->unread_since);
 	else if (o->path && !p.t->path)
-		status = report_usage(c, "--path is not for '%s'", name);
+		status = report_usage(c, "--path cannot be used with '%s'", name);
 	else if (database_open(url, &err, &d) < 0)
 		status = report_err(&err, STATUS_SELF);
 	else if (database_version(d) < VIEWS_SINCE)
-		status =
-		    (report("the database server is older than PostgreSQL 15, so it has no table '%s'", name), STATUS_SELF);
+		status = (report("cannot show '%s': the database server is older than PostgreSQL 15", name), STATUS_SELF);
 	else if (ask_rows(d, o, &p, before, &err) < 0)
 		status = report_err(&err, STATUS_SELF);
 	else

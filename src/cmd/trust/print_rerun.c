@@ -30,9 +30,9 @@ static void state_reason(const struct rerun_file *x, struct buf *b)
 	else if (x->state == RERUN_UNKNOWN)
 		buf_str(b, str_of(": it cannot be read, or the record has neither its digest nor its size"));
 	else if (x->state == RERUN_REPLACED)
-		buf_str(b, str_of(" by the run, which may not have read it: not required"));
+		buf_str(b, str_of(" by the run, and it is not certain that the run read it: not required"));
 	else if (x->state == RERUN_ENGINE)
-		buf_str(b, str_of(": the workflow system keeps there what it did"));
+		buf_str(b, str_of(": a file in which the workflow system keeps its state"));
 	else if (x->commit)
 		buf_printf(b, ", commit %.12s", x->commit);
 }
@@ -100,7 +100,8 @@ static void cause_text(const struct rerun_job *a, struct buf *b)
 	if (is_dates_alone(a)) {
 		buf_str(b, str_of("the date: the outputs differ only in dates and times"));
 	} else if (a->jailed && (a->plan.n_outside || refused_output(a))) {
-		buf_str(b, str_of("perhaps the confinement, which refuses what the recorded run did: it wrote "));
+		buf_str(
+		    b, str_of("perhaps the confinement, which refuses what the recorded run did: it wrote, moved or removed "));
 		outside_text(a, b);
 	} else if (a->has_diff && a->diff.first != SIZE_MAX) {
 		struct diff_view v = {
@@ -279,14 +280,14 @@ static void print_possible(const struct rerun_job *a)
 		if (a->plan.v[i].lost && rerun_lacks(&a->plan.v[i])) {
 			buf_str(&b, str_of(": "));
 			fmt_name(&b, str_of(a->plan.v[i].name));
-			buf_str(&b, str_of(" as it was before is not kept"));
+			buf_str(&b, str_of(" as it was before the run is not kept"));
 		}
 	if (!a->missing) {
 		printf("the run can be repeated as recorded\n");
 	} else {
 		printf("the run cannot be repeated as recorded%s\n", buf_cstr(&b));
 		report_hint(
-		    "--force runs it with the files as they are now; stemma run --keep-inputs keeps copies the next time");
+		    "--force runs it with the files as they are now; with stemma run --keep-inputs a later run keeps copies");
 	}
 	buf_release(&b);
 }

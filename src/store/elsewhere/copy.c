@@ -48,8 +48,7 @@ static int copy_write(sqlite3_file *f, const void *from, int n, sqlite3_int64 at
 	if (n != PAGE_BYTES || at % PAGE_BYTES != 0 ||
 	    (at == 0 && ((const unsigned char *)from)[RESERVED_AT] != PAGE_RESERVED)) {
 		err_set(c->err, 0, "the index has no checksums, so it cannot be copied");
-		err_hint(c->err,
-		         "an index that is made in memory has none: make its folder writable, or stemma index --rebuild");
+		err_hint(c->err, "make the folder of the index writable, or run stemma index --rebuild");
 		c->failed = -EPROTO;
 		return SQLITE_IOERR_WRITE;
 	}

@@ -151,7 +151,7 @@ static int add_used_path(struct rerun_planning *p, const struct file_info *f)
 	if ((f->kind != TERM_kind_regular && f->kind != TERM_kind_directory) || !f->path.n || f->within)
 		return 0;
 	if (!rerun_is_path(f->path, false)) {
-		err_set(p->err, 0, "the record of the run has a path that is not valid: it is damaged or forged");
+		err_set(p->err, 0, "the record of the run has an invalid path, so it is damaged or forged");
 		return -EBADMSG;
 	}
 	return add_read(p, f->path) < 0 ? -ENOMEM : 0;
@@ -435,7 +435,7 @@ static int copy_command(const struct run_info *info, struct err *err, struct rer
 	ret->began = info->start;
 	ret->redacted |= rerun_has_redacted(&info->argv);
 	if (has_nul(&info->argv) || (info->cwd.n && !rerun_is_path(info->cwd, false))) {
-		err_set(err, 0, "the record of the run has a command or a folder that is not valid: it is damaged or forged");
+		err_set(err, 0, "the record of the run has an invalid command or folder, so it is damaged or forged");
 		return -EBADMSG;
 	}
 	return ret->cwd && ret->argv && ret->ulid && ret->user && ret->host ? 0 : rerun_oom(err);

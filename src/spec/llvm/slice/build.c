@@ -134,7 +134,7 @@ static void build_variables(struct slice *s)
 		if (LLVMGetInitializer(v))
 			graph_store(s, build_value(s, LLVMGetInitializer(v)), build_value(s, v), true);
 	if (LLVMGetFirstGlobalIFunc(s->module))
-		graph_reason(s, "a function that is chosen when the program starts:",
+		graph_reason(s, "a function whose code is chosen when the program starts (ifunc):",
 		             build_name(LLVMGetFirstGlobalIFunc(s->module)), NULL, VEC_NONE);
 }
 
@@ -596,7 +596,7 @@ void build_program(struct slice *s)
 	if (start && LLVMCountBasicBlocks(start))
 		build_arguments(s, start);
 	else
-		graph_reason(s, "there is no main: who calls what is here is not known", "", NULL, VEC_NONE);
+		graph_reason(s, "there is no main, so the callers of its functions are unknown", "", NULL, VEC_NONE);
 	build_variables(s);
 	for (uint32_t i = 0; i < s->functions.n; i++)
 		add_stub(s, i);

@@ -386,7 +386,7 @@ static void check_pointer(struct control *c, LLVMValueRef i)
 		return;
 	uint32_t node = build_value(s, p);
 	if (!node || !graph_set(s, node))
-		graph_reason(s, "a pointer of which it is not known where it comes from", "", i, c->function);
+		graph_reason(s, "a pointer of unknown origin", "", i, c->function);
 }
 
 /* Lets what decides whether the segment runs (g->local, g->effects) flow into what the instruction computes, calls,

@@ -167,7 +167,7 @@ static void apply_creates(struct apply *a, unsigned mode)
 	if (only_reads(a, mode))
 		return;
 	if (a->odd && a->s->seeks)
-		graph_reason(a->s, "a file that may be the memory of the program is written:", a->name, apply_call(a)->inst,
+		graph_reason(a->s, "a write to a file that may be the memory of the program:", a->name, apply_call(a)->inst,
 		             apply_call(a)->function);
 	apply_write(a, apply_arguments(a, 0, POINTED), "wr", 2, false);
 }
