@@ -35,6 +35,8 @@ static const struct row {
 } rows[] = {
 #define ROW(name, what) {name, what},
 #include "spec/llvm/slice/library.def"
+#define ROW(name, what) {name, what},
+#include "spec/llvm/slice/library_system.def"
 };
 
 /* ---- rows ---- */
