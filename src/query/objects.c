@@ -269,8 +269,7 @@ struct used {
 	uint64_t opens; /* so often the file itself was opened to be read */
 };
 
-/* Finds what of the file is among the uses. looks: what is known of each use, in the same order; NULL: it is read
- * from the store. 0, -errno. */
+/* Finds what of the file is among the uses. looks: what is known of each; NULL: it is read. 0, -errno. */
 static int find_used(struct objects *o, store_id file, const struct edges *uses, const struct look *looks,
                      struct used *ret)
 {

@@ -35,8 +35,7 @@ extern char **environ;
 extern char __libc_single_threaded __attribute__((weak));
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
 extern int on_exit(void (*f)(int, void *), void *arg) __attribute__((weak));
-extern size_t __fpending(FILE *) __attribute__((weak));
-extern size_t __fbufsize(FILE *) __attribute__((weak));
+extern size_t __fpending(FILE *) __attribute__((weak)), __fbufsize(FILE *) __attribute__((weak));
 
 static long fail_absent_wait(void)
 {
@@ -512,8 +511,7 @@ EXPORT void quick_exit(int status)
 
 /* ---- the beginning of a program ---- */
 
-/* Emits a string of the list (arguments, environment) in pieces of SAFE_STRING_MAX bytes; the last piece is marked.
- * An empty string is one empty piece. */
+/* Emits a string of the list (arguments, environment) in pieces of SAFE_STRING_MAX bytes, at least one. */
 static void emit_text(enum safe_list list, const char *text)
 {
 	size_t n = strlen(text);
