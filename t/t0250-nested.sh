@@ -44,7 +44,7 @@ result $? "three deep: each names its outer run" "$T/runs"
 # Nested runs with a store of their own.
 rm -rf "${T:?}/home"
 (cd "$D" && STEMMA_HOME=$T/home "$STEMMA" run -- sh -c 'STEMMA_HOME=$1 "$STEMMA" run -- cat in' - "$T/home2") >"$T/out" 2>"$T/err"
-cmp "$D/in" "$T/out" >"$T/why" 2>&1 && [ "$(wc -l <"$T/err")" = 1 ] && grep -q '^stemma: .*is recorded in that run's record$' "$T/err" &&
+cmp "$D/in" "$T/out" >"$T/why" 2>&1 && [ "$(wc -l <"$T/err")" = 1 ] && grep -q '^stemma: .*is recorded in that run.s record$' "$T/err" &&
 	[ ! -e "$T/home2" ]
 result $? "another store inside: it is said that it is not used" "$T/err"
 (cd "$D" && STEMMA_HOME=$T/home "$STEMMA" run -- sh -c 'STEMMA_HOME=$1 "$STEMMA" run -q -- cat in; "$STEMMA" run -- cat in' - "$T/home2") \

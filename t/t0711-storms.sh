@@ -43,7 +43,7 @@ END
 status=$?
 echo "status $status" >>err
 [ $status = 124 ] && [ "$(cat out)" = termed ] && grep -q '^stemma: the command was stopped: wall reached ' err &&
-	grep -q 'limits were enforced' err && grep -q '"exit_type": *"limit"' used.json
+	grep -q 'stemma enforced no limits' err && grep -q '"exit_type": *"limit"' used.json
 result $? "a recorder that is killed after it has ended the command" err
 
 storms=${SLOW:+100}
