@@ -80,6 +80,15 @@ static bool checks_out(const struct strlist *argv)
 	return found;
 }
 
+/* Is the order of what the run's programs opened recorded? In the record of a node it is not: what happened within an
+ * interval has one time there. 1, 0, -errno. */
+static int has_order(struct store *s, store_id run)
+{
+	struct run_info info;
+	int r = run ? store_run_told(s, run, &info) : 0;
+	return r > 0 ? info.mode.n >= 8 && !memcmp(info.mode.p, "complete", 8) : r;
+}
+
 /* Is the execution's program one of the machine's, and not of the same name? And does its command line say what kind
  * says? 1, 0, -errno. */
 static int is_real(struct lineage_walk *w, store_id exec, enum lineage_copier kind)
@@ -89,7 +98,9 @@ static int is_real(struct lineage_walk *w, store_id exec, enum lineage_copier ki
 	int r = store_exec_brief(w->s, exec, &x);
 	if (r <= 0 || !x.n || !x.exe || x.script || (kind == LINEAGE_COPIER_checkout && !checks_out(&x.argv)))
 		return r < 0 ? r : 0;
-	r = store_file(w->s, x.exe, &f);
+	r = kind == LINEAGE_COPIER_file ? has_order(w->s, x.run) : 1;
+	if (r > 0)
+		r = store_file(w->s, x.exe, &f);
 	return r > 0 ? system_path(f.path, NULL) == SYSTEM_YES && kind_of_name(f.path) == kind : r;
 }
 
