@@ -2,13 +2,13 @@
 
 #include "answer/copies/stamp.h"
 #include "answer/entities.h"
+#include "base/os/still.h"
 #include "trust/content.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define VERSIONS_MAX 1000 /* of one file that are looked through, from the latest */
@@ -70,12 +70,12 @@ static int find_equal(struct store *s, store_id except, struct copies *c)
 	return r < 0 ? r : 0;
 }
 
-/* Is the file at its name still the version, by what the file system shows of it? */
-static bool is_as_recorded(const struct version_info *v, const char *path)
+/* Does the file at its name look as the version did? */
+static bool is_as_recorded(const struct version_info *v, const struct file_info *f, const char *path)
 {
-	struct stat st;
-	return v->has_size && stat(path, &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size == v->size &&
-	       (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec == v->mtime;
+	const struct still_print print = {
+	    .domain = f->domain, .ino = f->ino, .gen = f->gen, .size = v->size, .mtime = v->mtime};
+	return v->has_size && still_looks_so(path, &print);
 }
 
 /* Fills c by the stamp in the file at path, if nothing has the same bytes. 0 or -errno. */
@@ -119,11 +119,14 @@ int copies_of_version(const struct answer_source *a, store_id version, struct co
 	r = digest_told(a->store, &v, &f, ret->digest);
 	if (r > 0 || (r == 0 && content_now(NULL, &v, &f, COPIES_FILE, ret->digest)))
 		r = find_equal(a->store, version, ret);
-	char *path = r >= 0 ? strndup(f.path.p, f.path.n) : NULL;
-	if (r >= 0 && !path)
-		r = -ENOMEM;
-	else if (r >= 0)
-		r = is_as_recorded(&v, path) ? find_stamped(a->store, path, version, ret) : 0;
+	if (r >= 0) /* again, for its texts are valid only until another file is asked for */
+		r = store_file(a->store, v.file, &f);
+	if (r <= 0 || !f.path.n)
+		return r < 0 ? r : 0;
+	char *path = strndup(f.path.p, f.path.n);
+	r = -ENOMEM;
+	if (path)
+		r = is_as_recorded(&v, &f, path) ? find_stamped(a->store, path, version, ret) : 0;
 	free(path);
 	return r;
 }
