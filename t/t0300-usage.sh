@@ -32,7 +32,7 @@ for n in x -1 1x 99999999999999999999 ''; do
 done
 cmd 2 lineage && cmd 2 why && cmd 2 find && cmd 2 stat && cmd 2 sql && cmd 2 show && cmd 2 lineage a b && cmd 2 log x
 check 'missing and superfluous operands'
-cmd 2 lineage --up --down x && cmd 2 lineage --format pdf x && says "$err" "'pdf'"
+cmd 2 lineage --up --down x && cmd 2 lineage --format gif x && says "$err" "'gif'"
 check 'options that contradict each other, and words that are none'
 
 cmd 1 why x && says "$err" "no runs have been recorded in '$STEMMA_HOME' yet" && says "$err" 'hint: record a command with: stemma run' && [ ! -e "$STEMMA_HOME" ]

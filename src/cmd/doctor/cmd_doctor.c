@@ -444,6 +444,16 @@ static void check_spec(struct report *r)
 	      unwinds ? "run --trace-stacks works" : "no run --trace-stacks", probes ? " " : ": ", functions);
 }
 
+/* Who draws what stemma does not draw itself. */
+static void check_pictures(struct report *r)
+{
+	const bool dot = in_path("dot"), converter = in_path("rsvg-convert");
+	char text[160];
+	snprintf(text, sizeof(text), "%s; %s", dot ? "export -f svg works" : "no 'dot': export -f svg does not work",
+	         converter ? "lineage --format png and pdf work" : "no 'rsvg-convert': lineage makes no PNG or PDF");
+	check(r, "graphviz", dot && converter ? GOOD : LIMITED, "%s", text);
+}
+
 /* Gives the exit status: STATUS_NOTHING if something that all needs is at fault. */
 int cmd_doctor(struct cmd *c, const struct opts_doctor *o)
 {
@@ -463,8 +473,7 @@ int cmd_doctor(struct cmd *c, const struct opts_doctor *o)
 	check_process_events(&r);
 	check_node(&r, !o->quick);
 	check_store(&r, c);
-	check(&r, "graphviz", in_path("dot") ? GOOD : LIMITED,
-	      in_path("dot") ? "lineage --format svg works" : "no 'dot': lineage --format svg does not work");
+	check_pictures(&r);
 	check(&r, "serd", doc_has_rdf() ? GOOD : LIMITED,
 	      doc_has_rdf() ? "Turtle and N-Triples can be read" : "no serd: Turtle and N-Triples cannot be read");
 	check(&r, "zip archives", crate_can_zip() ? GOOD : LIMITED,

@@ -11,16 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum format { FORMAT_tree, FORMAT_dot, FORMAT_svg, FORMAT_json, FORMAT_none };
+enum format { FORMAT_tree, FORMAT_dot, FORMAT_svg, FORMAT_png, FORMAT_pdf, FORMAT_json, FORMAT_none };
+
+static const char *const format_words[] = {"tree", "dot", "svg", "png", "pdf", "json"};
 
 /* FORMAT_none: a word that is none. */
 static enum format format_of(const struct opts_lineage *o)
 {
-	static const char *const words[] = {"tree", "dot", "svg", "json"};
 	if (!o->format)
 		return o->json ? FORMAT_json : FORMAT_tree;
 	for (int i = 0; i < FORMAT_none; i++)
-		if (strcmp(o->format, words[i]) == 0)
+		if (strcmp(o->format, format_words[i]) == 0)
 			return (enum format)i;
 	return FORMAT_none;
 }
@@ -92,7 +93,9 @@ static int print_lineage(struct cmd *c, const struct lineage_view *v, enum forma
 		status = lineage_dot(v, stdout);
 		break;
 	case FORMAT_svg:
-		status = lineage_svg(v);
+	case FORMAT_png:
+	case FORMAT_pdf:
+		status = lineage_picture(v, format_words[format]);
 		break;
 	case FORMAT_json:
 		status = print_lineage_json(v);
@@ -144,7 +147,7 @@ static int lineage_workflows(struct cmd *c, const struct opts_lineage *o, enum f
 static int check_options(const struct cmd *c, const struct opts_lineage *o, enum format format)
 {
 	if (format == FORMAT_none)
-		return report_usage(c, "format '%s' is not one of tree, dot, svg, json", o->format);
+		return report_usage(c, "format '%s' is not one of tree, dot, svg, png, pdf, json", o->format);
 	if (o->up && o->down)
 		return report_usage(c, "--up or --down, not both");
 	if (c->n_operands != 1)

@@ -25,8 +25,12 @@ int lineage_shape(const struct lineage_view *v, struct shape *ret);
 void lineage_shape_release(const struct lineage_view *v, struct shape *s);
 int lineage_tree(const struct lineage_view *v);
 int lineage_dot(const struct lineage_view *v, FILE *to);
-/* The picture of lineage_dot drawn by Graphviz, to standard output. A status, reported; STATUS_SELF, without a word,
- * where the reader went away. */
-int lineage_svg(const struct lineage_view *v);
+/* The lineage drawn as a picture (answer/picture/picture.h), to standard output: "svg", or by rsvg-convert "png" or
+ * "pdf". A status, reported; STATUS_SELF, without a word, where the reader went away. */
+int lineage_picture(const struct lineage_view *v, const char *format);
+/* What a node is called in a picture, and what stands small below it; *ret_shape: Graphviz's word for its outline. 0 or
+ * -errno. */
+int lineage_words(const struct lineage_view *v, const struct shape *shape_of, uint32_t i, struct buf *name,
+                  struct buf *note, const char **ret_shape);
 
 #endif

@@ -15,15 +15,21 @@ static void put_wildcards(const struct stage *g, struct buf *b)
 	}
 }
 
-/* "rule sort  sample=A", "rule ?" */
-static void put_stage(const struct stage *g, struct buf *b)
+void stage_title(const struct stage *g, bool whole, struct buf *b)
 {
 	buf_printf(b, "%s ", g->kind == STAGE_TASK ? "process" : stage_kind_name(g->kind));
 	if (g->name)
 		fmt_name(b, str_of(g->name));
 	else
 		buf_char(b, '?');
-	put_wildcards(g, b);
+	if (whole)
+		put_wildcards(g, b);
+}
+
+/* "rule sort  sample=A", "rule ?" */
+static void put_stage(const struct stage *g, struct buf *b)
+{
+	stage_title(g, true, b);
 }
 
 /* "cell 3 of notebook fit.ipynb", "train of python3 train.py"; between two parts "python3 train.py behind train". 1,
