@@ -415,12 +415,11 @@ static bool sweeps_later(const struct sup *s, const struct proc *p)
 	return s->reading_opens && p->counted;
 }
 
-/* What the loader and the C library of a shell open to map it: libraries, their list, and what a locale has. */
-static bool is_mapped_by_library(const char *path)
+bool access_is_of_library(const struct file *f)
 {
 	static const char *const words[] = {"/ld.so.", ".so", "/locale/", "/gconv/"};
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strstr(path, words[i]))
+		if (f->path && strstr(f->path, words[i]))
 			return true;
 	return false;
 }
@@ -431,7 +430,7 @@ static bool may_redirect(const struct sup *s, const struct proc *p, const struct
 {
 	return p->redirects && via == TERM_via_data && f->kind == TERM_kind_regular && !s->exact &&
 	       (s->begun_with || (s->current && s->current->proc == p)) && !(mode & (ACCESS_MAPPED | ACCESS_PROGRAM)) &&
-	       !(f->path && !(mode & ACCESS_WRITE) && is_mapped_by_library(f->path));
+	       !(!(mode & ACCESS_WRITE) && access_is_of_library(f));
 }
 
 /* Ends the accesses of p whose descriptors and mappings are gone. */

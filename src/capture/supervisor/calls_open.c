@@ -127,6 +127,8 @@ static struct file *emit_opened(struct sup *s, struct proc *p, struct where *w, 
 		accesses_look_at_written(s, p);
 		f->pins--;
 		time = sup_now(s); /* after what has ended before it */
+		if (f->kind == TERM_kind_regular && s->current && s->current->proc == p && !access_is_of_library(f))
+			proc_note_given(s, p, time);
 	}
 	if ((mode & ACCESS_WRITE) && !made)
 		file_keep(s, f, w, st, !(mode & ACCESS_TRUNC));

@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,21 @@ static void hold_terminal(struct sup *s, struct proc *p, const struct held *h, i
 			access_begin(s, p, h->file, bit, via, false, TERM_api_inherit, time, NULL);
 }
 
+/* A fork is known to a tick of 10 ms, and may have been given what its parent opened within that: what the two share
+ * was opened before the fork. The moment (ns) from which on p, which executed nothing, may have had it; `time` by the
+ * fork. */
+static int64_t shared_since(struct sup *s, const struct proc *p, const struct held *h, int64_t time)
+{
+	const struct proc *q = h->file->kind == TERM_kind_regular && !p->execn ? proc_parent(s, p) : NULL;
+	int64_t opened = INT64_MAX;
+	for (const struct access *a = q ? h->file->live : NULL; a; a = a->file_next)
+		if (a->proc == q && (a->mode & h->mode) == h->mode && a->start < opened)
+			opened = a->start;
+	if (opened == INT64_MAX || opened <= time || syscall(SYS_kcmp, p->pid, q->pid, KCMP_FILE, h->fd, h->fd) != 0)
+		return time;
+	return opened;
+}
+
 /* An access of a descriptor that the process was found to have, from `time` on. */
 static void hold_one(struct sup *s, struct proc *p, const struct held *h, int64_t time)
 {
@@ -51,6 +67,7 @@ static void hold_one(struct sup *s, struct proc *p, const struct held *h, int64_
 	for (struct access *a = p->live; a; a = a->proc_next)
 		if (a->file == h->file && (a->mode & h->mode) == h->mode)
 			return;
+	time = shared_since(s, p, h, time);
 	if (p->pid == s->root && time == p->exec_start && p->execn <= 1) {
 		h->file->outside = true;
 		p->unix_peer |= h->file->kind == TERM_kind_socket;

@@ -49,15 +49,20 @@ static void read_figures(struct sup *s, struct proc *p, struct procfs *f, struct
 	}
 }
 
+pid_t proc_last_given(const struct sup *s)
+{
+	char text[32];
+	ssize_t n = s->last_pid >= 0 ? pread(s->last_pid, text, sizeof(text) - 1, 0) : -1;
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0 ? (pid_t)strtol(text, NULL, 10) : -1;
+}
+
 /* Has nobody been born after p, who stands still? Then p has no child and never had one. What asks the kernel for a
  * number of its own choice (clone3's set_tid, which restores a checkpoint) is not noticed; its parent was unseen then.
  */
 static bool is_newest(const struct sup *s, const struct proc *p)
 {
-	char text[32];
-	ssize_t n = s->last_pid >= 0 ? pread(s->last_pid, text, sizeof(text) - 1, 0) : -1;
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0 && strtol(text, NULL, 10) == p->pid;
+	return proc_last_given(s) == p->pid;
 }
 
 /* Children that have not been stopped yet would lose their parent with it. one: it has one thread. */

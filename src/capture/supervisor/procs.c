@@ -398,6 +398,41 @@ static void inherit_mappings(struct sup *s, struct proc *p, struct proc *parent)
 	}
 }
 
+void proc_note_given(struct sup *s, const struct proc *p, int64_t time)
+{
+	pid_t pid = s->given_in_order ? proc_last_given(s) : -1;
+	if (pid < 0)
+		return;
+	if (s->ngiven && pid < s->given[(s->ngiven - 1) % PIDS_GIVEN].pid)
+		s->ngiven = 0; /* they begin again from the lowest */
+	s->given[s->ngiven++ % PIDS_GIVEN] = (struct pid_given){.time = time, .reader = p->num, .pid = pid};
+}
+
+/* When p, met now, was forked: from *from (ns) on, until *until. The kernel gives the tick of 10 ms that it began in,
+ * and process numbers in their order: by these it is known whether a file that was opened within the tick was before
+ * it. */
+static void narrow_fork(const struct sup *s, const struct proc *p, int64_t *from, int64_t *until)
+{
+	enum { NEAR = PIDS_LEAST / 4 }; /* so many are not used up in a tick */
+	int64_t tick_over = s->clock_offset + p->started + 1000000000LL / s->hz;
+	if (*until > tick_over)
+		*until = tick_over > *from ? tick_over : *from;
+	for (uint64_t i = s->ngiven; i && s->ngiven - i < PIDS_GIVEN; i--) {
+		const struct pid_given *g = &s->given[(i - 1) % PIDS_GIVEN];
+		if (g->time <= *from || labs((long)g->pid - p->pid) > NEAR)
+			return;
+		if (g->time > *until)
+			continue;
+		if (g->pid < p->pid) {
+			*from = g->time;
+			return;
+		}
+		/* Who opened it stood still meanwhile, so what has a number by now was forked before it read. */
+		if (g->reader == p->parent_num)
+			*until = g->time - 1;
+	}
+}
+
 /* Makes the process known, and those above it, as the log is to tell it. walk: looks at what it has open. NULL: it is
  * gone, or no memory. */
 static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned depth)
@@ -479,6 +514,9 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 		p->cwd = strdup(parent->cwd);
 	if (forked > now)
 		forked = now;
+	int64_t until = now;
+	if (!was)
+		narrow_fork(s, p, &forked, &until);
 	p->exec_start = forked;
 	p->next = s->procs[(unsigned)pid & (HASH_SIZE - 1)];
 	s->procs[(unsigned)pid & (HASH_SIZE - 1)] = p;
@@ -490,7 +528,7 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 	struct event ev = {
 	    .process = {.pid = (uint64_t)pid, .started = p->started, .parent = p->parent_num, .forked = forked}};
 	if (!was)
-		sup_event(s, EVENT_process, now, p, &ev);
+		sup_event(s, EVENT_process, until, p, &ev);
 	known_note(s->known, p);
 	if (s->observer && s->observer->born)
 		s->observer->born(s->observer->arg, pid, p->ppid, forked, now);

@@ -33,6 +33,8 @@
 #define HASH_SIZE 4096
 #define PAIRS 256
 #define CLOCK_STEPS 1024
+#define PIDS_GIVEN 64
+#define PIDS_LEAST 32768
 #define RIVALS 4
 #define SOCKETS 1024
 
@@ -333,6 +335,14 @@ struct sup {
 	uint64_t root_dev, root_ino, mnt_ns, root_mnt; /* root_mnt: its mount's number, 0 not known (before Linux 5.8) */
 	pid_t self;
 	int last_pid; /* which process number was given out last; -1 the kernel does not tell */
+	/* Which number that was when a file was opened to be read, as a ring: what a process is forked before or after. */
+	struct pid_given {
+		int64_t time;
+		uint64_t reader; /* number of the process that opened the file */
+		pid_t pid;
+	} given[PIDS_GIVEN];
+	uint64_t ngiven;     /* since the numbers began again */
+	bool given_in_order; /* and there are so many that they do not begin again within a tick */
 	bool tree_only;
 	bool scans;            /* nothing is stopped: processes are looked for in /proc (scan.c) */
 	bool preloads;         /* a library in the programs tells (--capture=safe) */
@@ -549,6 +559,8 @@ void file_times_set(struct sup *s, struct file *f, struct proc *p, int64_t start
 /* Notes which of p's had begun by now: only of those a missing descriptor says that they are over. access_conflicts:
  * before p begins an access of f in that mode, ends those, by anyone, that can no longer be under way (B2). */
 void accesses_settle(struct sup *s, struct proc *p);
+/* What the loader and the C library of a program open to map it: libraries, their list, and what a locale has. */
+bool access_is_of_library(const struct file *f);
 void access_conflicts(struct sup *s, struct proc *p, struct file *f, unsigned mode);
 /* Ends it: for writers, with what shows that they wrote. Frees it. proc_end_accesses: all of them, at that time. */
 void access_end(struct sup *s, struct access *a, int64_t until);
@@ -572,6 +584,8 @@ bool proc_writes_lately(const struct proc *p);
 /* Ends the accesses of a shell to what it has opened for others and closed: so that what it moves later is not taken
  * for theirs. */
 void proc_end_redirected(struct sup *s, struct proc *p, int64_t until);
+/* p stands still, and opens a file to read it at `time` (ns): whom it forks is from then on known to be later. */
+void proc_note_given(struct sup *s, const struct proc *p, int64_t time);
 /* Is a program of that path one that opens files for others (a shell)? */
 bool proc_is_shell(const char *path);
 /* The same if that was put off while what it opened was read. */

@@ -127,6 +127,8 @@ void sup_init(struct sup *s)
 		s->root_mnt = st.stx_mask & STATX_MNT_ID ? st.stx_mnt_id : 0;
 	}
 	s->last_pid = open("/proc/sys/kernel/ns_last_pid", O_RDONLY | O_CLOEXEC);
+	char most[32];
+	s->given_in_order = io_read_text("/proc/sys/kernel/pid_max", most, sizeof(most)) > 0 && atol(most) >= PIDS_LEAST;
 	struct stat ns;
 	if (stat("/proc/self/ns/mnt", &ns) == 0)
 		s->mnt_ns = ns.st_ino;
