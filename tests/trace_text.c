@@ -155,6 +155,7 @@ bool trace_event(char **words, tracer_each *each, void *arg)
 		ev.file.have_state = trace_value(words, "size");
 		ev.file.size = trace_number(words, "size");
 		ev.file.mtime = trace_time(words, "mtime", NULL);
+		ev.file.looked = trace_time(words, "looked", NULL);
 		ev.file.directory = trace_number(words, "dir");
 		break;
 	case TRACER_ACCESS: {

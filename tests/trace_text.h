@@ -8,8 +8,8 @@
  *     exec   t= pid= uid= exe= ino= name= argv= env= cwd= nexec=
  *     alive  as exec, with ppid=             uring t= pid=
  *     fds    t= pid= exit=1 fds=FD:r|w|rw:INO:f|p|s,...
- *     file   lo= hi= pid= ino= gen= path= size= mtime= flags=exec,again,late,unseen until=
- *            ops=open,exec,closew,closer,create,delete,from,to
+ *     file   lo= hi= pid= ino= gen= path= size= mtime= looked= until=
+ *            ops=open,exec,closew,closer,create,delete,from,to flags=exec,again,late,unseen
  *     rename t= pid= ino= old= path= dir=1
  *     bytes  t= pid= ino= pipe=1 rn= rb= rf= rl= wn= wb= wf= wl= final=1 nexec=
  *     lost   lo= hi= count=

@@ -103,6 +103,38 @@ void naccess_set_ended(struct node *n, struct naccess *a, int64_t when)
 	a->ended = when;
 }
 
+/* Did b begin behind a, and before a was looked at? What the look found may then be what b did, if b writes. */
+static bool comes_before_look(const struct naccess *a, const struct naccess *b)
+{
+	return (b->proc != a->proc || b->execn != a->execn) && b->turn > a->ended_turn && b->lo < a->after_looked;
+}
+
+void naccess_drop_late_looks(struct node *n, const struct naccess *a)
+{
+	unsigned seen = 0;
+	for (struct naccess *b = a->file->accesses; b; b = b->file_next) {
+		if (++seen > GLANCES) {
+			a->file->unlooked = ++n->turns;
+			return;
+		}
+		if (b->after && !naccess_is_live(b) && comes_before_look(b, a))
+			b->after = false;
+	}
+}
+
+/* May what was seen when it had ended be what somebody else made of the file? Of those who are known to write
+ * naccess_drop_late_looks has seen to that. */
+static bool was_looked_at_late(const struct naccess *a)
+{
+	unsigned seen = 0;
+	if (a->ended_turn < a->file->unlooked)
+		return true;
+	for (const struct naccess *b = a->file->accesses; b; b = b->file_next)
+		if (++seen > GLANCES || (b->mode == 0 && comes_before_look(a, b)))
+			return true;
+	return false;
+}
+
 /* ---- telling ---- */
 
 /* Whether nobody else writes the file of the access; arg: a pointer to a pointer to it. */
@@ -291,6 +323,8 @@ static void emit_access_end(struct node *n, struct naccess *a)
 
 void naccess_finish(struct node *n, struct naccess *a)
 {
+	if (a->after && was_looked_at_late(a))
+		a->after = false;
 	narrow_end(a);
 	emit_access_start(n, a);
 	struct nfile *f = a->file;

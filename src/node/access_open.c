@@ -76,6 +76,8 @@ struct naccess *naccess_start(struct node *n, struct nproc *p, struct nfile *f, 
 	a->seen_empty = a->was_empty && f->seen >= lo;
 	if (naccess_may_write(a))
 		count_writer(n, a);
+	if (mode & ACCESS_WRITE)
+		naccess_drop_late_looks(n, a);
 	if (p->state == UNDECIDED && (p->n_accesses > HELD_BACK || n->n_held > HELD_BACK_ALL))
 		nproc_decide(n, p);
 	return a;
@@ -101,6 +103,7 @@ void naccess_set_mode(struct node *n, struct naccess *a, unsigned mode)
 	a->mode = mode;
 	if (!wrote)
 		return;
+	naccess_drop_late_looks(n, a);
 	if (is_maker(f, a->proc) && f->made >= a->lo - 1 && !a->before) {
 		a->mode = ACCESS_WRITE | ACCESS_CREATE;
 		f->maker = 0;
@@ -126,7 +129,7 @@ static void note_file_state(struct naccess *a, const struct tracer_event *ev)
 	f->known = true;
 	f->size = ev->file.size;
 	f->mtime = ev->file.mtime;
-	f->seen = ev->hi;
+	f->seen = ev->file.looked > ev->hi ? ev->file.looked : ev->hi;
 	if (!(a->mode & ACCESS_WRITE)) {
 		if (!a->before) {
 			a->before = true;
@@ -138,6 +141,7 @@ static void note_file_state(struct naccess *a, const struct tracer_event *ev)
 	a->after = true;
 	a->after_size = ev->file.size;
 	a->after_mtime = ev->file.mtime;
+	a->after_looked = f->seen;
 }
 
 /* An access of p to f that a close in this mode can be the end of, or that an open may continue. */

@@ -65,6 +65,7 @@ struct nfile {
 	 * last time; who began the latest of them and when, and when the latest was begun by anybody else. */
 	uint64_t crowded, disturbed, disturbed_else;
 	const struct nproc *disturber; /* to be compared, never followed */
+	uint64_t unlooked;             /* what ended before was looked at too late; where too many were there to tell */
 	pid_t maker;                   /* who made the name, and when that one began; 0: it is known who opened it then */
 	uint64_t maker_start;
 	int64_t made;
@@ -164,6 +165,7 @@ struct naccess {
 	bool before, after;        /* fingerprints are known */
 	uint64_t size, after_size;
 	int64_t mtime, after_mtime;
+	int64_t after_looked; /* until when `after` was found out */
 	/* Granularity `access`: read, written. */
 	bool moved[2], counted_from, counted, whole; /* from its start on; at its end; nothing can have moved unseen */
 	struct ncounted *by;                         /* malloc'ed; there where one of moved is */
@@ -280,6 +282,9 @@ bool naccess_is_sole_writer(const struct naccess *a);
 /* May somebody else have written the file since it ended? Then what comes is another access. */
 bool naccess_is_superseded(const struct naccess *a);
 void naccess_set_ended(struct node *n, struct naccess *a, int64_t when);
+/* Where a, which writes, began before an earlier access was looked at, what was seen then may be what a wrote: that is
+ * not known to be how the earlier one left the file. */
+void naccess_drop_late_looks(struct node *n, const struct naccess *a);
 /* How it was opened is known now. */
 void naccess_set_mode(struct node *n, struct naccess *a, unsigned mode);
 /* Tells how it ended, and frees it. */

@@ -97,14 +97,12 @@ static void want(struct places *p, struct place *at, uint32_t n, bool fresh, int
 /* Its size; -1: gone. */
 static int64_t size_of(struct places *p, struct place *at, uint32_t n, bool fresh, int64_t now)
 {
-	struct tracer_fileid id;
-	uint64_t size;
-	int64_t mtime;
+	struct place_state s;
 	struct handle h = handle_of(n);
-	if (!places_state(p, at, &h, fresh, now, &id, &size, &mtime))
+	if (!places_state(p, at, &h, fresh, now, &s))
 		return -1;
-	assert_true(id.ino == n && id.dev == 8 && mtime == n + 1);
-	return (int64_t)size;
+	assert_true(s.id.ino == n && s.id.dev == 8 && s.mtime == n + 1 && s.looked > 0);
+	return (int64_t)s.size;
 }
 
 /* As many files as a read can hold, in three orders: some again and again, some gone. */

@@ -525,17 +525,15 @@ static bool identify_by_name(struct tracer *t, struct tracer_event *ev)
 /* Size and time of a file that was opened, made or closed by a writer. */
 static void add_state(struct tracer *t, struct tracer_event *ev, const struct notice *n, struct place *at)
 {
-	struct tracer_fileid id;
-	uint64_t size;
-	int64_t mtime;
+	struct place_state s;
 	if (!(ev->file.ops & (TRACER_OPENED | TRACER_CLOSED_WRITE | TRACER_CREATED)))
 		return;
-	if (places_state(t->places, at, &n->object, (ev->file.ops & TRACER_CLOSED_WRITE) != 0, ev->hi, &id, &size,
-	                 &mtime)) {
-		ev->file.id.mode = id.mode;
-		ev->file.have_state = id.mode == S_IFREG;
-		ev->file.size = size;
-		ev->file.mtime = mtime;
+	if (places_state(t->places, at, &n->object, (ev->file.ops & TRACER_CLOSED_WRITE) != 0, ev->hi, &s)) {
+		ev->file.id.mode = s.id.mode;
+		ev->file.have_state = s.id.mode == S_IFREG;
+		ev->file.size = s.size;
+		ev->file.mtime = s.mtime;
+		ev->file.looked = s.looked + t->offset;
 	}
 }
 

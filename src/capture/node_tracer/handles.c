@@ -1,5 +1,6 @@
 #include "capture/node_tracer/handles.h"
 
+#include "base/clock.h"
 #include "base/hash.h"
 
 #include <errno.h>
@@ -25,9 +26,8 @@ struct dir {
 };
 
 struct file_state {
-	struct tracer_fileid id;
-	uint64_t size;
-	int64_t mtime, when;
+	struct place_state is;
+	int64_t when;
 	uint32_t round; /* in which it was asked for */
 	bool gone;      /* in that round */
 	bool wanted;    /* the answer is still to come */
@@ -42,6 +42,7 @@ struct places {
 		const struct place *at;
 	} wanted[HELPER_BATCH];
 	unsigned nwant, dir_turn;
+	int64_t answered; /* when the helper's last answer was there, ns */
 	struct place *place[PLACES_MAX];
 	size_t n, last; /* last: that was asked for */
 	struct dir dirs[DIRS];
@@ -374,9 +375,11 @@ bool places_id(struct places *p, struct place *at, const struct handle *h, struc
 		if (ret->ino)
 			return true;
 	}
-	uint64_t size;
-	int64_t mtime;
-	return places_state(p, at, h, false, 0, ret, &size, &mtime);
+	struct place_state s;
+	if (!places_state(p, at, h, false, 0, &s))
+		return false;
+	*ret = s.id;
+	return true;
 }
 
 void places_gen(const struct places *p, struct tracer_fileid *id)
@@ -436,13 +439,14 @@ static const struct file_state *keep_file_state(struct places *p, const struct p
 {
 	struct file_state f = {.when = now, .round = p->round, .gone = s->r < 0};
 	if (!f.gone) {
-		f.id = (struct tracer_fileid){.dev = at->dev, .ino = s->ino, .mode = s->mode & S_IFMT};
-		f.size = s->size;
-		f.mtime = s->mtime;
+		f.is = (struct place_state){.id = {.dev = at->dev, .ino = s->ino, .mode = s->mode & S_IFMT},
+		                            .size = s->size,
+		                            .mtime = s->mtime,
+		                            .looked = p->answered};
 		if (at->handles)
-			f.id.gen = gen;
+			f.is.id.gen = gen;
 		else if (s->birth && !at->domain->birth_changes)
-			f.id.gen = (uint64_t)s->birth;
+			f.is.id.gen = (uint64_t)s->birth;
 	}
 	set_file_state(p, i, key, f);
 	return &p->files[i];
@@ -455,11 +459,19 @@ static bool is_state_usable(const struct places *p, const struct file_state *f, 
 	return f->wanted || f->round == p->round || (!f->gone && !fresh && young);
 }
 
+/* As helper_states. */
+static int ask_helper(struct places *p, const struct helper_handle *h, unsigned n, struct helper_state *ret)
+{
+	int r = helper_states(p->helper, h, n, ret);
+	p->answered = clock_now_ns(CLOCK_MONOTONIC);
+	return r;
+}
+
 /* Asks for all that are wanted, in one question. If that cannot be, none is wanted any more. */
 static void ask_wanted(struct places *p, int64_t now)
 {
 	struct helper_state s[HELPER_BATCH];
-	if (!p->nwant || helper_states(p->helper, p->want, p->nwant, s) < 0) {
+	if (!p->nwant || ask_helper(p, p->want, p->nwant, s) < 0) {
 		want_nothing(p);
 		return;
 	}
@@ -505,7 +517,7 @@ void places_wanted(struct places *p, int64_t now)
 }
 
 bool places_state(struct places *p, struct place *at, const struct handle *h, bool fresh, int64_t now,
-                  struct tracer_fileid *id, uint64_t *ret_size, int64_t *ret_mtime)
+                  struct place_state *ret)
 {
 	uint64_t key = hash_handle(at, h);
 	int i = find_file(p, key);
@@ -517,14 +529,12 @@ bool places_state(struct places *p, struct place *at, const struct handle *h, bo
 	if (!f || !is_state_usable(p, f, fresh, now)) {
 		struct helper_handle of;
 		struct helper_state s;
-		if (!handle_for(at, h, &of) || helper_states(p->helper, &of, 1, &s) < 0 || (i = room_for_file(p, key)) < 0)
+		if (!handle_for(at, h, &of) || ask_helper(p, &of, 1, &s) < 0 || (i = room_for_file(p, key)) < 0)
 			return false;
 		f = keep_file_state(p, at, i, key, gen_of(h), now, &s);
 	}
 	if (f->gone)
 		return false;
-	*id = f->id;
-	*ret_size = f->size;
-	*ret_mtime = f->mtime;
+	*ret = f->is;
 	return true;
 }

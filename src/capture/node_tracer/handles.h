@@ -59,9 +59,15 @@ void places_gen(const struct places *p, struct tracer_fileid *id);
 bool places_dir(struct places *p, struct place *at, const struct handle *h, struct str *ret, const char **ret_why);
 /* ... any file, by its own handle: the name it was last looked up by. Not kept. */
 bool places_path(struct places *p, struct place *at, const struct handle *h, struct str *ret, const char **ret_why);
-/* Type, size and mtime of a file, not older than a second; fresh: not older than this round. False: gone. */
+/* A file as it was found. looked: when at the latest; ns of CLOCK_MONOTONIC. */
+struct place_state {
+	struct tracer_fileid id;
+	uint64_t size; /* bytes */
+	int64_t mtime, looked;
+};
+/* Not older than a second; fresh: not older than this round. False: gone. */
 bool places_state(struct places *p, struct place *at, const struct handle *h, bool fresh, int64_t now,
-                  struct tracer_fileid *id, uint64_t *ret_size, int64_t *ret_mtime);
+                  struct place_state *ret);
 /* An event told what a directory is called: true of the events that follow, whatever became of it since. */
 void places_learn(struct places *p, struct place *at, const struct handle *h, struct str path);
 /* A directory was renamed. Paths below it that events told get their new beginning, all that were asked for are asked

@@ -155,6 +155,7 @@ struct tracer_event {
 			bool have_state;
 			uint64_t size;
 			int64_t mtime;
+			int64_t looked; /* until when that was found out; not after hi: by then */
 			bool directory;
 		} file;
 		struct {
