@@ -200,6 +200,39 @@ check 'and so is a listed one that is no more'
 rm "$src/two/c.c"
 says 0 '2 names less, 0 left' "$tools/house" --shorten --names "$tmp/names" "$src" && [ "$(cat "$tmp/names")" = '# of names' ]
 check 'the list is made shorter on demand'
+mkdir "$tmp/said"
+cat >"$tmp/said/a.h" <<'END'
+/* What one_said does,
+ * in two lines. */
+int one_said(int a,
+             int b);
+
+int one_bare(void);
+END
+cat >"$tmp/said/a.c" <<'END'
+int one_said(int a, int b)
+{
+	return a + b;
+}
+
+/* Of the file. */
+static int helper(void)
+{
+	return 0;
+}
+
+int one_bare(void)
+{
+	return helper();
+}
+END
+"$tools/house" --list bare "$tmp/said" >"$tmp/out"
+echo 'a.c:12 int one_bare(void)' | cmp -s - "$tmp/out"
+check 'a function without a comment, at its definition or declaration'
+"$tools/house" --draw 9 "$tmp/said" >"$tmp/out" && [ "$(grep -c '^[a-z]' "$tmp/out")" = 3 ] &&
+	sed -n '/^int one_said/,/^[a-z]* int one_bare\|^int one_bare\|^static/p' "$tmp/out" | grep -q 'in two lines' &&
+	"$tools/house" --draw 1 --seed 3 "$tmp/said" >"$tmp/first" && "$tools/house" --draw 1 --seed 3 "$tmp/said" | cmp -s - "$tmp/first"
+check 'functions drawn at random, with their comments, and the same ones for the same seed'
 says 1 'no sources' "$tools/house" "$tmp/nothing"
 check 'a folder without sources is not clean'
 

@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define SECTIONS_MAX 65536
 #define TEXT_MAX 65536 /* of .comment, .dynstr beyond it is not looked at */
 #define STRINGS_MAX (16u << 20)
 #define UNITS_MAX 4096 /* compilation units that are asked */

@@ -15,7 +15,8 @@ const struct doc_kind_words doc_kinds[DOC_KINDS] = {
 #undef ARG
 };
 
-const struct doc_limits doc_limits = {.bytes = 1ull << 30, .statements = 20000000, .attributes = 100000000};
+/* What is taken from anybody. */
+static const struct doc_limits doc_limits = {.bytes = 1ull << 30, .statements = 20000000, .attributes = 100000000};
 
 /* Release with doc_release. Word 0 is the empty text. */
 void doc_init(struct doc *d)

@@ -54,7 +54,6 @@ struct doc_limits {
 	uint64_t statements; /* and of triples */
 	uint64_t attributes;
 };
-extern const struct doc_limits doc_limits; /* what is taken from anybody: 1 GiB, 20 million, 100 million */
 
 struct doc {
 	struct interner words;

@@ -28,9 +28,6 @@ int fold_class(struct store *s, store_id exec, enum fold_class *ret);
 /* The execution to which it counts: the highest driver above it; else, of a fork of a program that is not in fold.def,
  * the program; else itself. 1, 0, -errno. */
 int fold_representative(struct store *s, store_id exec, store_id *ret);
-/* Did a shim (pyenv's, rbenv's, ...) start the execution to find out which interpreter it is to become? 1, 0, -errno.
- */
-int fold_helps_shim(struct store *s, store_id exec);
 /* What was found out of programs and executions, for who asks of each execution of a run, in one view: zero it. */
 struct fold_memo {
 	struct idmap programs, places; /* file -> what its name says; execution -> place in above */

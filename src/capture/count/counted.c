@@ -38,7 +38,8 @@ void counted_update(struct sup *s, struct proc *p)
 		counted_drain(s, p, is_standing(s, p));
 }
 
-bool counted_all(struct sup *s, struct proc *p)
+/* Whether what was counted is all that p has moved. */
+static bool counted_all(struct sup *s, struct proc *p)
 {
 	struct counted *c = p->counted;
 	if (!c || c->lost)

@@ -159,8 +159,6 @@ void counted_confine(struct sup *s, struct proc *p);
 
 /* As struct byte_counter has it: also of pipes that the process has made. */
 unsigned counted_unsaid(const struct access *a);
-/* Whether what was counted is all that p has moved. */
-bool counted_all(struct sup *s, struct proc *p);
 /* p is another program now, or over. */
 void counted_free(struct sup *s, struct proc *p);
 

@@ -41,8 +41,6 @@ void safe_place_enter(const struct safe_place *p, const char *command);
 void safe_place_release(struct safe_place *p);
 /* Can it be made, and is the library there? 0, or -errno with a sentence. */
 int safe_probe(struct err *err);
-/* Is there a library that could be used? For `stemma doctor`. */
-bool safe_library_path(char *ret, size_t n);
 
 /* ---- events to the log (safe_events.c) ---- */
 

@@ -16,7 +16,8 @@
 #define NAME "stemma-safe"
 #define CORES_MAX 16 /* 1 MiB for each */
 
-bool safe_library_path(char *ret, size_t n)
+/* The path of the library that is preloaded, into ret[n]. False: there is none that can be read. */
+static bool safe_library_path(char *ret, size_t n)
 {
 	return preload_library_path("../capture/preload/library", "libstemma-safe.so", ret, n);
 }

@@ -152,7 +152,8 @@ static struct fingerprint print_now(const struct sup *s, const struct file *f)
 	return fingerprint_of(&st);
 }
 
-bool file_has_fine_times(const struct file *f)
+/* Is a file that was changed after its times were asked for given another ctime, however soon it was? */
+static bool file_has_fine_times(const struct file *f)
 {
 	static const char *const types[] = {"ext4", "xfs", "btrfs", "tmpfs"}; /* FS_MGTIME of Linux 6.13 */
 	static int kernel;

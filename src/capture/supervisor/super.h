@@ -576,8 +576,6 @@ void proc_end_closed(struct sup *s, struct proc *p, unsigned opens);
 /* p is about to open a file to read it: notes of the few files that it writes whether they were changed since it was
  * done last. Nothing that it reads from now on went into what is not changed any more. */
 void accesses_look_at_written(struct sup *s, struct proc *p);
-/* Is a file that was changed after its times were asked for given another ctime, however soon it was? */
-bool file_has_fine_times(const struct file *f);
 /* Has it a regular file open that it opened itself to write, as far as is known, and not for long: eight files that
  * were opened to be read have not passed that by? Of who counts its bytes, any. */
 bool proc_writes_lately(const struct proc *p);

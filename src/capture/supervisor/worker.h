@@ -136,10 +136,10 @@ void worker_run_end(struct worker *w, const struct proc *p, int status);
 /* The command is stopped (Ctrl-Z): so is the keeper, for the shell that waits for it to take the terminal back.
  * Somebody may continue the command alone: worker_continue, now and then, has the keeper go on too. */
 void worker_stop(struct control *c, pid_t keeper);
-/* Nothing where the keeper is not this process's parent any more. worker_continue: the keeper goes on if the command
- * does, or is over. worker_go_on: it does. */
-void worker_signal_keeper(pid_t keeper, int sig);
+/* Continues a keeper that worker_stop has stopped, if the command runs again or is over. Nothing where the keeper is not
+ * this process's parent any more. */
 void worker_continue(struct control *c, pid_t keeper);
+/* The same without looking at the command, for who knows that it runs. */
 void worker_go_on(struct control *c, pid_t keeper);
 /* Ends the log, and writes down in control what became of it. s->log is closed after it. */
 void worker_end_log(struct sup *s, struct control *c);

@@ -13,7 +13,6 @@
 #define TAPE_MAGIC 0x3163637469746573u /* of this layout */
 #define TAPE_ENV "STEMMA_CC"           /* the path by which the programs find it */
 #define TAPE_SIZE (16u << 20)          /* of pages that cost nothing before they are written */
-#define TAPE_TEXT_MAX 8400             /* two paths */
 
 struct tape {
 	uint64_t magic;

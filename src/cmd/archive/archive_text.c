@@ -11,7 +11,6 @@
 #define COLUMN 17 /* two blanks and what is in them: four columns and the label are 80 */
 #define IN_COLUMN (COLUMN - 2)
 #define ROWS 4
-#define HEADING_LINES 4
 
 /* How many columns of figures fit beside the labels, 1 to 8. */
 static size_t columns_of_screen(const struct screen *s)

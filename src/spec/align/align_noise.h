@@ -23,7 +23,6 @@ enum {
 	NOISE_MESSAGE = 16,   /* of MPI: a call */
 	NOISE_ORDER = 32,     /* what comes behind; not passed over, for whoever reads the differences */
 	NOISE_SOMETIMES = 64, /* a call that is taken back in some runs: left out, with what it did */
-	NOISE_KINDS = 128,
 };
 struct align_noise {
 	struct map at;

@@ -29,7 +29,6 @@ struct ix_file {
 	bool slow, fast, source; /* source: its old accesses are wanted for a cache (B14) */
 	bool old_touched;        /* an old access to it is replaced, or its end may change */
 	bool kind_changed;
-	bool dirty_row;       /* to be written */
 	bool named;           /* gained a name */
 	bool version_changed; /* the rows of its versions are to be written though it is fast */
 };
