@@ -218,7 +218,8 @@ static int runs_shim(struct store *s, struct fold_memo *m, const struct exec_bri
 	return r < 0 ? r : script.shim || (x->n && is_given_shim(&x->argv));
 }
 
-/* Did a shim (pyenv's, rbenv's, ...) start the execution to find out which interpreter it is to become? 1, 0, -errno. */
+/* Did a shim (pyenv's, rbenv's, ...) start the execution to find out which interpreter it is to become? 1, 0, -errno.
+ */
 static int fold_helps_shim(struct store *s, store_id exec)
 {
 	struct exec_info self, above;

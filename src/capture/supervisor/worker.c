@@ -342,7 +342,8 @@ void worker_emit_ended(struct worker *w, int status)
 	__atomic_store_n(&w->control->ended, 1, __ATOMIC_RELEASE);
 }
 
-/* Sends sig to the keeper if it is still this process's parent: if it was killed, its number may be another process's. */
+/* Sends sig to the keeper if it is still this process's parent: if it was killed, its number may be another process's.
+ */
 static void worker_signal_keeper(pid_t keeper, int sig)
 {
 	int fd = (int)syscall(SYS_pidfd_open, keeper, 0);

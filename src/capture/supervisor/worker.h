@@ -136,8 +136,8 @@ void worker_run_end(struct worker *w, const struct proc *p, int status);
 /* The command is stopped (Ctrl-Z): so is the keeper, for the shell that waits for it to take the terminal back.
  * Somebody may continue the command alone: worker_continue, now and then, has the keeper go on too. */
 void worker_stop(struct control *c, pid_t keeper);
-/* Continues a keeper that worker_stop has stopped, if the command runs again or is over. Nothing where the keeper is not
- * this process's parent any more. */
+/* Continues a keeper that worker_stop has stopped, if the command runs again or is over. Nothing where the keeper is
+ * not this process's parent any more. */
 void worker_continue(struct control *c, pid_t keeper);
 /* The same without looking at the command, for who knows that it runs. */
 void worker_go_on(struct control *c, pid_t keeper);
