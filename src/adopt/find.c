@@ -43,6 +43,7 @@ static const struct {
     {KNOWN_ENDING, ".ndjson", adopt_read_openlineage},
 };
 
+/* Does a file's name show that it is of the kind: is it `word`, or does it end or begin with that, as `by` says? */
 static bool is_known(enum known_by by, const char *name, const char *word)
 {
 	switch (by) {

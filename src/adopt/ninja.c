@@ -33,6 +33,7 @@ static const char *variable_of(const struct parser *p, struct str name)
 	return "";
 }
 
+/* May it stand in the name of a variable of ninja that is written without braces? */
 static bool is_name_char(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
@@ -255,6 +256,7 @@ int ninja_each_entry(struct str text, int (*each)(void *arg, const struct ninja_
 
 /* ---- .ninja_deps ---- */
 
+/* The little-endian number of four bytes at p. */
 static uint32_t number_at(const char *p)
 {
 	const unsigned char *u = (const unsigned char *)p;

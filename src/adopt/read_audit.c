@@ -56,6 +56,7 @@ static struct str field_of(struct str record, const char *name)
 	return str_n(NULL, 0);
 }
 
+/* The value of a hexadecimal digit, -1: it is none. */
 static int digit_of(char c)
 {
 	return isdigit((unsigned char)c) ? c - '0' : isxdigit((unsigned char)c) ? (c | 32) - 'a' + 10 : -1;
@@ -113,6 +114,8 @@ static bool path_of(struct audit *w, bool first, struct buf *b)
 	return traced_path(&w->t, e->pid, buf_view(&w->other), b);
 }
 
+/* Notes an open() of the path that the record gives. flags: as open(2) has them; not known: it may have read and
+ * written. */
 static void take_open(struct audit *w, uint64_t flags, bool known)
 {
 	const uint64_t access = flags & 3;
@@ -124,6 +127,7 @@ static void take_open(struct audit *w, uint64_t flags, bool known)
 		traced_access(&w->t, w->e.pid, buf_view(&w->value), TRACED_OPENED, w->e.time);
 }
 
+/* Notes that the process became another program, with its words, and that it read the file of it. */
 static void take_exec(struct audit *w)
 {
 	struct audited *e = &w->e;
@@ -203,6 +207,7 @@ static void end_event(struct audit *w)
 		e->path[i].named = false;
 }
 
+/* Takes a SYSCALL record: who made which call with which arguments, and how it ended. */
 static void take_syscall(struct audit *w, struct str record)
 {
 	struct audited *e = &w->e;
@@ -217,6 +222,7 @@ static void take_syscall(struct audit *w, struct str record)
 		e->a[i] = number_of(field_of(record, names[i]), 16);
 }
 
+/* Takes a PATH record: the name with that number in the call; names beyond PATHS are passed over. */
 static void take_path(struct audit *w, struct str record)
 {
 	uint64_t item = number_of(field_of(record, "item"), 10);

@@ -91,7 +91,8 @@ static int take_counter(struct adopt_jobs *l, struct adopt_job *j, struct str li
 	return write && !is_last(j, true, column[5]) ? adopt_output(l, j, "/", column[5]) : 0;
 }
 
-/* 0, -ENOMEM. */
+/* Takes one line of darshan's head into the job: its program, its times or its number; other lines are passed over.
+ * 0, -ENOMEM. */
 static int take_line(struct adopt_jobs *l, struct adopt_job *j, struct str line)
 {
 	struct str rest;

@@ -153,7 +153,8 @@ static json_t *read_folder_list(const struct dvc *y, struct str digest)
 	return list;
 }
 
-/* The same, which is read once for many dependencies, and released with y. */
+/* The files that DVC's cache lists for a folder of that digest, read once for many dependencies. Released with y;
+ * NULL: the cache has no such list. */
 static const json_t *folder_list(struct dvc *y, struct str digest)
 {
 	if (digest.n < 8 || digest.n >= sizeof(y->lists->digest) || memchr(digest.p, '/', digest.n) || *digest.p == '.')
@@ -198,8 +199,8 @@ static int end_file(struct dvc *y, struct adopt_job *j, bool out, struct str dig
 	return rc;
 }
 
-/* deps: or outs:, behind whose line y->at stands; until a line that is not deeper, or no item of the same depth. 0,
- * -ENOMEM. */
+/* Adds the files of a list to what the job read, or wrote (out). deps: or outs:, behind whose line y->at stands;
+ * until a line that is not deeper, or no item of the same depth. 0, -ENOMEM. */
 static int take_files(struct dvc *y, struct adopt_job *j, bool out, size_t indent)
 {
 	struct buf digest = {0};
@@ -228,7 +229,7 @@ static int take_files(struct dvc *y, struct adopt_job *j, bool out, size_t inden
 	return rc;
 }
 
-/* cmd:, one, or a list of them. 0, -ENOMEM. */
+/* Takes the job's command from a stage. cmd:, one, or a list of them. 0, -ENOMEM. */
 static int take_command(struct dvc *y, struct adopt_job *j, struct str value, size_t indent)
 {
 	struct buf all = {0};

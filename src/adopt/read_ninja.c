@@ -130,7 +130,8 @@ static int take_entry_command(struct ninja *n, const json_t *o, bool alone)
 	return rc == 0 && alone ? adopt_output(n->l, j, base, output) : rc;
 }
 
-/* 0, also where there is none; -ENOMEM. */
+/* Adds a job for each entry of the compile_commands.json in the folder. *ret_n grows by the entries. 0, also where
+ * there is none; -ENOMEM. */
 static int take_compile_commands(struct ninja *n, int folder, bool alone, uint64_t *ret_n)
 {
 	struct buf text = {0};

@@ -41,6 +41,7 @@ static int allow_reading(void *arg, int action, const char *a, const char *b, co
 	return action == SQLITE_SELECT || action == SQLITE_READ ? SQLITE_OK : SQLITE_DENY;
 }
 
+/* The text of the row's column i, valid until the next step; empty for NULL. */
 static struct str column(sqlite3_stmt *q, int i)
 {
 	const char *p = (const char *)sqlite3_column_text(q, i);
@@ -53,6 +54,8 @@ static int64_t time_of(const struct reprozip *z, int64_t ns)
 	return ns > 0 && ns < INT64_MAX / 4 ? ns + z->offset : TIME_NONE;
 }
 
+/* Notes that a process opened the file. mode: the bits of ReproZip's trace; folders and files that were only looked
+ * at are passed over. */
 static void take_file(struct reprozip *z, uint64_t process, struct str path, int64_t mode, int64_t time)
 {
 	if (mode & (MODE_DIRECTORY | MODE_STAT | MODE_LINK))
@@ -63,7 +66,7 @@ static void take_file(struct reprozip *z, uint64_t process, struct str path, int
 		traced_access(&z->t, process, path, TRACED_OPENED, time);
 }
 
-/* argv: words with a NUL behind each. */
+/* Notes that a process became the program at path, in that folder. argv: words with a NUL behind each. */
 static void take_program(struct reprozip *z, uint64_t process, struct str path, struct str words, struct str folder,
                          int64_t time)
 {

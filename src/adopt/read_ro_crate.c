@@ -13,7 +13,7 @@ struct crate {
 	struct map by_id; /* hash of an @id -> its place in the graph */
 };
 
-/* True also where "@type" is a list with type in it. False where o has none. */
+/* Is the entity of that type? True also where "@type" is a list with type in it. False where o has none. */
 static bool is_of_type(const json_t *o, const char *type)
 {
 	const json_t *t = json_object_get(o, "@type");

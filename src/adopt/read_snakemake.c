@@ -34,7 +34,7 @@ static uint64_t job_key(const json_t *o)
 	return h;
 }
 
-/* 0, -ENOMEM; what is no string is passed over. */
+/* Adds the job's inputs. 0, -ENOMEM; what is no string is passed over. */
 static int take_inputs(struct metadata *m, struct adopt_job *j, const json_t *o)
 {
 	const json_t *in = json_object_get(o, "input");
@@ -70,8 +70,9 @@ static void take_times(struct adopt_job *j, const json_t *o)
 		j->end = end;
 }
 
-/* name: the output's, as base64. One output; its job is made if it is the first of that job. A file that cannot be
- * understood is passed over with a sentence. 0, -ENOMEM. */
+/* Reads the metadata of one output, and adds the output to its job. name: the output's, as base64. One output; its
+ * job is made if it is the first of that job. A file that cannot be understood is passed over with a sentence. 0,
+ * -ENOMEM. */
 static int take_file(struct metadata *m, int folder, const char *name, struct str encoded)
 {
 	struct buf output = {0};

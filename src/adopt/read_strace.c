@@ -98,6 +98,7 @@ static bool path_of_descriptor(struct str argument, struct buf *b)
 	return !b->failed && b->n && !deleted;
 }
 
+/* Is the word somewhere in s? */
 static bool has_word(struct str s, const char *word)
 {
 	return s.n && memmem(s.p, s.n, word, strlen(word));
@@ -151,6 +152,7 @@ static int64_t number_of(struct str result)
 	return i ? n : -1;
 }
 
+/* Notes an access to what the descriptor in that argument leads to, if strace has printed its path. */
 static void access_descriptor(struct strace *s, const struct call *c, size_t argument, enum traced_use use)
 {
 	if (argument < c->n && path_of_descriptor(c->argument[argument], &s->path))
@@ -174,6 +176,7 @@ static bool named_path(struct strace *s, const struct call *c, size_t folder, si
 	return known;
 }
 
+/* Notes an open. flags: the argument that has them; the path is the one that strace printed beside the result. */
 static void take_open(struct strace *s, const struct call *c, size_t flags)
 {
 	struct str f = flags < c->n ? c->argument[flags] : str_of("");
@@ -203,6 +206,7 @@ static void take_words(struct strace *s, const struct call *c, struct str list)
 	}
 }
 
+/* Notes that the process became another program, with its words. path: the argument that names the file. */
 static void take_exec(struct strace *s, const struct call *c, size_t path)
 {
 	bool known = named_path(s, c, path ? 0 : SIZE_MAX, path, &s->path);
@@ -217,6 +221,7 @@ static void take_exec(struct strace *s, const struct call *c, size_t path)
 	buf_release(&program);
 }
 
+/* Notes a rename. at: renameat's arguments, with a folder before each name. */
 static void take_rename(struct strace *s, const struct call *c, bool at)
 {
 	struct buf from = {0};
@@ -226,6 +231,7 @@ static void take_rename(struct strace *s, const struct call *c, bool at)
 	buf_release(&from);
 }
 
+/* Notes that the file was mapped: written where the mapping is shared and writable, else read. */
 static void take_mmap(struct strace *s, const struct call *c)
 {
 	bool writes = has_word(c->argument[2], "PROT_WRITE") && has_word(c->argument[3], "MAP_SHARED");
@@ -409,6 +415,7 @@ static bool take_number(struct str *line, uint64_t *ret)
 	return true;
 }
 
+/* Takes the blanks from the beginning of the line. */
 static void skip_blanks(struct str *line)
 {
 	while (line->n && *line->p == ' ')

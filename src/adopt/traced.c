@@ -50,7 +50,7 @@ struct traced_object {
 	size_t out_of; /* the job of which it was noted last as an output, counted from 1; 0 none */
 };
 
-/* The first error counts. */
+/* Keeps the error (-errno) that ends the reading. The first error counts. */
 static void fail(struct traced *t, int error)
 {
 	t->error = t->error ? t->error : error;

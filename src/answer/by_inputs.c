@@ -554,7 +554,7 @@ int by_inputs_change(const struct answer_source *a, const struct by_value *usual
 	return rc;
 }
 
-/* NULL becomes JSON's null. The caller owns it. */
+/* The value as a JSON string. NULL becomes JSON's null. The caller owns it. */
 static json_t *value_json(const struct by_value *v)
 {
 	return v ? js_string(str_of(v->text)) : json_null();

@@ -137,6 +137,7 @@ json_t *run_json(const struct answer_source *a, const struct run_info *r)
 	return o;
 }
 
+/* How a version came into being, as JSON has it. */
 static const char *origin_name(enum origin o)
 {
 	return o == ORIGIN_OBSERVED ? "observed" : o == ORIGIN_UNOBSERVED ? "unobserved" : "external";

@@ -95,7 +95,8 @@ static int add_group_inputs(struct store *s, const struct why *n, struct str fol
 	return r < 0 ? r : 0;
 }
 
-/* n: why the version is there, with a maker. Takes copies of all that it needs. 0, -errno. */
+/* Adds a file to the group of those that the same programs made. n: why the version is there, with a maker. Takes
+ * copies of all that it needs. 0, -errno. */
 static int add_group_file(const struct answer_source *a, const struct why *n, const char *path, store_id version,
                           struct str folder, struct folder *f)
 {

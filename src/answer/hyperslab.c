@@ -223,6 +223,7 @@ static void box_widen(struct hyperslab_box *a, const struct hyperslab_box *b, un
 	}
 }
 
+/* Have both boxes the same bounds in each of the first `rank` dimensions? */
 static bool box_same(const struct hyperslab_box *a, const struct hyperslab_box *b, unsigned rank)
 {
 	return !memcmp(a->from, b->from, sizeof(a->from[0]) * rank) && !memcmp(a->to, b->to, sizeof(a->to[0]) * rank);
@@ -297,7 +298,7 @@ static bool boxes_fill(const struct slab_meeting *m, const struct hyperslab_box 
 	return all != UINT64_MAX && sum == all;
 }
 
-/* 0, -ENOMEM. */
+/* Adds a copy of the part. 0, -ENOMEM. */
 static int append_part(struct hyperslab *h, const struct hyperslab_part *part)
 {
 	struct hyperslab_part *one = vec_add(&h->parts);

@@ -107,7 +107,7 @@ static void end_list(struct out *o)
 	buf_printf(&o->b, o->any ? "\n ]" : "]");
 }
 
-/* Releases the value. */
+/* Writes v as the next element of a list. Releases the value. */
 static void write_of_list(struct out *o, json_t *v)
 {
 	next_of_list(o);
@@ -237,6 +237,7 @@ static void begin_edge(struct out *o, const char *type)
 	buf_char(&o->b, '"');
 }
 
+/* Writes the end of an edge's object. */
 static void end_edge(struct out *o)
 {
 	buf_str(&o->b, str_of("\n  }"));
@@ -432,7 +433,8 @@ static int write_execution(struct out *o, uint32_t node)
 	return r < 0 ? r : 0;
 }
 
-/* 0, -errno. o->r is what the reader of the pieces returned; it ends the list. */
+/* Writes the nodes of one kind, executions or entities, as a list. 0, -errno. o->r is what the reader of the pieces
+ * returned; it ends the list. */
 static int write_nodes(struct out *o, bool execs)
 {
 	int r = 0;
@@ -494,7 +496,7 @@ static int write_roots(struct out *o)
 	return r > 0 ? 0 : r < 0 ? r : -ENOENT;
 }
 
-/* 0; -ENOENT, -ENOMEM, -errno, or what the reader of the pieces returned below 0. */
+/* Writes the whole document. 0; -ENOENT, -ENOMEM, -errno, or what the reader of the pieces returned below 0. */
 static int write_all(struct out *o, uint64_t record)
 {
 	struct version_info root;

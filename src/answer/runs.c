@@ -104,7 +104,8 @@ int runs_json(const struct answer_source *a, const struct idset *only, bool all,
 	return 0;
 }
 
-/* As append_run, but stops only when there is one more than l->most, which l->more tells. */
+/* Appends a run to a page of the list. As append_run, but stops only when there is one more than l->most, which
+ * l->more tells. */
 static int append_to_page(void *arg, const struct run_info *r, uint64_t used, uint64_t made)
 {
 	struct runs_list *l = arg;

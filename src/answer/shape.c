@@ -37,7 +37,8 @@ static int is_own(struct store *s, struct makers *m, const struct lineage_edge *
 	return f.kind != TERM_kind_regular || !f.named;
 }
 
-/* 1 the edge is shown, 0 not, -errno. *ret_held: where not, it is because it was only held. */
+/* Is the edge shown below its node, and as which branch? 1 the edge is shown, 0 not, -errno. *ret_held: where not,
+ * it is because it was only held. */
 static int branch_of(const struct shape_of *v, struct makers *m, uint32_t node, const struct lineage_edge *e,
                      struct branch *ret, bool *ret_held)
 {
@@ -101,7 +102,7 @@ struct branch_index {
 	size_t *last, *before;
 };
 
-/* 0, -ENOMEM: release it in either case. */
+/* Prepares to find a node's branches by where they lead. 0, -ENOMEM: release it in either case. */
 static int branch_index_begin(const struct lineage *l, struct branch_index *ret)
 {
 	*ret = (struct branch_index){.owner = calloc(l->n_nodes + 1, sizeof(*ret->owner)),
@@ -110,6 +111,7 @@ static int branch_index_begin(const struct lineage *l, struct branch_index *ret)
 	return ret->owner && ret->last && ret->before ? 0 : -ENOMEM;
 }
 
+/* Releases what branch_index_begin made. */
 static void branch_index_end(struct branch_index *x)
 {
 	free(x->owner);
@@ -517,7 +519,8 @@ static int fold(const struct shape_of *v, const struct shape *from, bool *split,
 	return r < 0 ? r : 0;
 }
 
-/* -ENOMEM: what could be had is in ret, which is to be released in any case. */
+/* Allocates the arrays of a shape for all nodes and edges of l. -ENOMEM: what could be had is in ret, which is to be
+ * released in any case. */
 static int shape_alloc(const struct lineage *l, struct shape *ret)
 {
 	*ret = (struct shape){

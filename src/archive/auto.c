@@ -14,8 +14,8 @@
 #define LEAST_WALL (60 * 1e9)
 #define LEAST_MEMORY (64.0 * 1048576)
 
-/* index: brings it up to date; if that cannot be, what is indexed is opened as it is. 0; -ENOENT: there is no record;
- * -errno. */
+/* Opens the store for questions about past tasks. index: brings it up to date; if that cannot be, what is indexed is
+ * opened as it is. 0; -ENOENT: there is no record; -errno. */
 static int open_indexed_store(const char *home, bool index, struct err *err, struct store **ret)
 {
 	int rc = store_open(home, STORE_READ, err, ret);
@@ -88,7 +88,7 @@ static const unsigned char looked_at[] = {FIGURE_wall_time,    FIGURE_cpu_time, 
                                           FIGURE_threads_peak, FIGURE_disk_footprint_peak};
 enum { LOOKED_AT = sizeof(looked_at) };
 
-/* v: nanoseconds, bytes or a number, as the figure's unit is. */
+/* Appends an amount with its unit. v: nanoseconds, bytes or a number, as the figure's unit is. */
 static void put_amount(struct buf *b, enum figure_name f, int64_t v)
 {
 	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};

@@ -84,7 +84,8 @@ static int meet_summary(struct loading *l, const struct summary_info *m, struct 
 
 /* ---- groups ---- */
 
-/* *ret: the number of the group whose values the task has; a new one where there is none. 0, -errno. */
+/* Finds the group of a task by the values of the keys that were asked for. *ret: the number of the group whose
+ * values the task has; a new one where there is none. 0, -errno. */
 static int find_group(struct loading *l, const struct summary_info *m, uint32_t *ret)
 {
 	struct buf *b = &l->key;

@@ -41,7 +41,7 @@ void input_cache_free(struct input_cache *c)
 	free(c);
 }
 
-/* *ret: its place. 0, -ENOMEM. */
+/* Keeps the size of an input (bytes). *ret: its place. 0, -ENOMEM. */
 static int add_size(struct input_cache *c, double size, uint32_t *ret)
 {
 	if (!vec_has_room(c->sizes, c->n, c->cap))

@@ -86,7 +86,7 @@ static void write_pbs(const struct amounts *n, struct buf *b)
 		           (ull)n->wall % 60);
 }
 
-/* As write_slurm, for a submit description. */
+/* Writes the request in the syntax of HTCondor. As write_slurm, for a submit description. */
 static void write_htcondor(const struct amounts *n, struct buf *b)
 {
 	if (n->memory)
@@ -99,7 +99,7 @@ static void write_htcondor(const struct amounts *n, struct buf *b)
 		buf_printf(b, "allowed_execute_duration = %llu\n", (ull)n->wall);
 }
 
-/* As write_slurm, for a process of Nextflow. */
+/* Writes the request in the syntax of Nextflow. As write_slurm, for a process of Nextflow. */
 static void write_nextflow(const struct amounts *n, struct buf *b)
 {
 	if (n->memory)

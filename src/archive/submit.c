@@ -25,7 +25,7 @@ struct submit {
 	struct buf text;
 };
 
-/* 0, -ENOMEM. */
+/* Remembers that a summary with this hash is in the record already. 0, -ENOMEM. */
 static int note_known_hash(struct submit *u, uint64_t hash)
 {
 	uint64_t *slot = vec_add(&u->hashes);
@@ -80,7 +80,7 @@ static int was_forgotten(struct submit *u, const char *run, struct err *err)
 	return rc < 0 ? rc : forgotten_run(&u->forgotten, str_of(run));
 }
 
-/* 0, also without one; -errno with a sentence. */
+/* Ends the session in which summaries are written. 0, also without one; -errno with a sentence. */
 static int end_archive_session(struct submit *u, struct err *err)
 {
 	int rc = u->writer ? keep_end(u->writer, err) : 0;

@@ -155,7 +155,7 @@ static bool accept_keyword(struct parser *p, const char *word)
 	return true;
 }
 
-/* 0; -EINVAL with a sentence. */
+/* Reads the next comparison operator of a condition. 0; -EINVAL with a sentence. */
 static int take_test(struct parser *p, enum where_test *ret)
 {
 	static const struct {
@@ -198,7 +198,8 @@ static int take_value(struct parser *p, struct buf *ret)
 	return ret->failed ? -ENOMEM : 0;
 }
 
-/* 0; -EINVAL: it is none of that figure, with a sentence; -ENOMEM. */
+/* Sets the value that a condition compares with: a pattern for a key, a number or time for a figure. 0; -EINVAL: it
+ * is none of that figure, with a sentence; -ENOMEM. */
 static int set_value(struct parser *p, struct where *w, struct buf *text)
 {
 	if (w->op == WHERE_KEY) {
@@ -319,7 +320,7 @@ static int parse_where_and(struct parser *p, struct where **ret)
 	return rc;
 }
 
-/* As parse_where_not. */
+/* Reads conditions joined by `or`. As parse_where_not. */
 static int parse_where_or(struct parser *p, struct where **ret)
 {
 	struct where *all = NULL, *next = NULL;
@@ -374,7 +375,8 @@ static bool compare_by_test(enum where_test test, int64_t a, int64_t b)
 	return false;
 }
 
-/* 1, 0; -errno. A task that has no such value holds neither for = nor for !=. */
+/* Does the condition hold for the task's value of a key? 1, 0; -errno. A task that has no such value holds neither
+ * for = nor for !=. */
 static int key_holds(const struct where *w, struct store *s, const struct summary_info *m)
 {
 	struct buf value = {0};

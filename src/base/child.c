@@ -40,7 +40,7 @@ static int place_streams(const struct child *c)
 	return 0;
 }
 
-/* Why it does not run is written to `to`, which closes when it does. */
+/* Becomes the child's program. Why it does not run is written to `to`, which closes when it does. */
 static _Noreturn void become(const struct child *c, int to)
 {
 	sigset_t none;
@@ -156,7 +156,8 @@ int child_run(const struct child *c)
 	return late ? -ETIMEDOUT : rc;
 }
 
-/* 1: there is something to read, or the end of it; 0: it is late. */
+/* Waits until fd can be read, or until a time (ms of the monotonic clock, below 0 for ever). -errno. 1: there is
+ * something to read, or the end of it; 0: it is late. */
 static int wait_readable(int fd, int64_t until)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};

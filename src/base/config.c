@@ -89,7 +89,7 @@ int config_parse_duration(const char *text, int64_t *ret)
 	return -EINVAL;
 }
 
-/* words: with blanks between them. */
+/* Is value one of the words? words: with blanks between them. */
 static bool is_word_of(const char *value, const char *words)
 {
 	size_t n = strlen(value);
@@ -194,7 +194,7 @@ struct source {
 	bool outranked;      /* what is set already stays */
 };
 
-/* Nothing if nobody wants to hear of it. */
+/* Gives a line to whoever takes warnings. Nothing if nobody wants to hear of it. */
 static void warn_of_line(const struct source *s, const char *line)
 {
 	if (s->warn)
@@ -267,7 +267,8 @@ static int take_line(const struct source *s, char *line, unsigned number)
 	return r == -ENOMEM ? r : 0;
 }
 
-/* As take_line, of each line. A file that is too large, or cannot be read, is passed over with a warning. */
+/* Reads the settings of an open file. As take_line, of each line. A file that is too large, or cannot be read, is
+ * passed over with a warning. */
 static int load_fd(const struct source *s, int fd)
 {
 	char *text = malloc(FILE_MAX + 1);
@@ -323,7 +324,8 @@ static int load_open(const struct source *s, int fd, bool owned)
 	return r;
 }
 
-/* 0, also where there is none, or a warning was given; -ENOMEM. */
+/* Opens and reads a file of settings. owned: it must belong to this user. 0, also where there is none, or a warning
+ * was given; -ENOMEM. */
 static int load_config_file(const struct source *s, bool owned)
 {
 	char line[4800];

@@ -165,7 +165,8 @@ static int sum_window(int fd, uint64_t at, size_t n, struct digest_sum *s)
 	return rc;
 }
 
-/* -EAGAIN: it cannot be mapped. */
+/* Sums a file of size bytes through a mapping. 0, -errno; a file that becomes shorter meanwhile is an error.
+ * -EAGAIN: it cannot be mapped. */
 static int sum_mapped(int fd, uint64_t size, struct digest_sum *s)
 {
 	int rc = 0;
@@ -348,7 +349,7 @@ static void store_cache_entry(struct digest_cache *c, struct entry *e)
 	(void)done; /* half an entry fails its check */
 }
 
-/* Would a change from now on show? */
+/* Is the file's last change so old that a later one gets another time? Would a change from now on show? */
 static bool settled(int fd, const struct stat *st)
 {
 	struct timespec now;

@@ -188,8 +188,8 @@ static bool find_uuid(const struct mount *m, uint64_t dev, char ret[40])
 	return found;
 }
 
-/* Local file systems stamp from the coarse clock, which moves once a kernel tick; a millisecond more for the switch.
- * ns. */
+/* How much a file's time may lag: by how much two changes can be apart and still have one time. Local file systems
+ * stamp from the coarse clock, which moves once a kernel tick; a millisecond more for the switch. ns. */
 static int64_t tick(void)
 {
 	struct timespec ts;
@@ -268,7 +268,7 @@ static struct fs_domain *domain_new(int dirfd, const char *path, uint64_t dev, c
 	return NULL;
 }
 
-/* NULL: none is known of the device. */
+/* The file system that was met with this device number. NULL: none is known of the device. */
 static const struct fs_domain *find_domain_of_device(uint64_t dev)
 {
 	for (unsigned i = 0; i < ndomains; i++)

@@ -130,7 +130,7 @@ bool io_own(const char *built, const char *installed, char *ret, size_t size)
 	return false;
 }
 
-/* 0, also where it is there already; -ENOTDIR: as something else; -errno. */
+/* Makes a directory. 0, also where it is there already; -ENOTDIR: as something else; -errno. */
 static int make_directory(const char *path, mode_t mode)
 {
 	struct stat st;

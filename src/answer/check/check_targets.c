@@ -210,7 +210,7 @@ static int load_engine_own(struct check_targets *t)
 	return r < 0 ? r : 0;
 }
 
-/* 0, -errno. */
+/* Reads the rules of the workflow that the stage belongs to, unless they are there already. 0, -errno. */
 static int load_graph(struct check_targets *t, const struct stage *g)
 {
 	if (t->graph.engine == g->workflow && g->workflow)

@@ -174,8 +174,8 @@ static const char *digest_words(const struct build_file *f, char room[DIGEST_TEX
 	return room;
 }
 
-/* The same compiler may run another cc1, as or ld. Tools of the same path whose digests are known and differ. 0, or
- * what `each` returned below 0. */
+/* Tells `each` of the tools (cc1, as, ld) that are not the same in both builds. The same compiler may run another
+ * cc1, as or ld. Tools of the same path whose digests are known and differ. 0, or what `each` returned below 0. */
 static int match_tools(const struct build *a, const struct build *b, build_part *each, void *arg)
 {
 	for (size_t i = 0; i < a->tools.n; i++)
@@ -204,7 +204,8 @@ static bool is_harmless_variable(const char *entry)
 	return false;
 }
 
-/* entry: NAME=..., of which only the name counts. NULL: env has none of the name. */
+/* The value of a variable in the environment. entry: NAME=..., of which only the name counts. NULL: env has none of
+ * the name. */
 static const char *find_variable_value(char *const *env, const char *entry)
 {
 	size_t n = strcspn(entry, "=") + 1;
@@ -282,7 +283,7 @@ static const struct build_file **sorted(const struct build_sources *s)
 	return v;
 }
 
-/* False also where one of them has no digest. */
+/* Have both files the same digest? False also where one of them has no digest. */
 static bool have_same_bytes(const struct build_file *a, const struct build_file *b)
 {
 	return a->digested && b->digested && digest_eq(&a->digest, &b->digest);
@@ -299,7 +300,8 @@ static bool have_same_name(const struct build_file *a, const struct build_file *
 	return str_eq(str_base_name(str_of(a->path)), str_base_name(str_of(b->path)));
 }
 
-/* 0: path and bytes, 1: path, 2: last name and bytes, 3: last name and role. */
+/* Are the files of two builds to be compared with each other, by the rule of this pass? 0: path and bytes, 1: path,
+ * 2: last name and bytes, 3: last name and role. */
 static bool files_match(const struct build_file *a, const struct build_file *b, int pass)
 {
 	switch (pass) {

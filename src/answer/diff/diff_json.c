@@ -11,6 +11,7 @@ bool diff_matters(const struct diff *d)
 	return false;
 }
 
+/* The kind as JSON has it. */
 static const char *kind_name(enum diff_kind k)
 {
 	static const char *const names[] = {"changed", "rewritten", "added", "removed"};

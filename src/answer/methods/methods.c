@@ -276,7 +276,7 @@ static int add_input(struct walked *w, uint32_t i)
 	return 0;
 }
 
-/* 0, -errno. */
+/* Adds the files that came into the walk from outside of it. 0, -errno. */
 static int add_inputs(struct walked *w)
 {
 	int r = find_scripts(w);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+/* Puts the digest, null where none is recorded. */
 static void put_digest(json_t *o, const struct methods_file *f)
 {
 	char text[DIGEST_TEXT];
@@ -13,7 +14,7 @@ static void put_digest(json_t *o, const struct methods_file *f)
 	js_put(o, "digest", f->has_digest ? json_string(text) : json_null());
 }
 
-/* 0, -errno; *ret is a new reference where it is 0. */
+/* Makes the object of one file, with its digest and package. 0, -errno; *ret is a new reference where it is 0. */
 static int file_json(struct store *s, const struct methods_file *f, json_t **ret)
 {
 	struct version_info v;
@@ -29,6 +30,7 @@ static int file_json(struct store *s, const struct methods_file *f, json_t **ret
 	return 0;
 }
 
+/* The texts as a list of strings. The caller owns it. */
 static json_t *texts_json(const struct methods_texts *t)
 {
 	json_t *list = json_array();
@@ -38,6 +40,7 @@ static json_t *texts_json(const struct methods_texts *t)
 	return list;
 }
 
+/* The texts, each KEY=VALUE, as an object. The caller owns it. */
 static json_t *pairs_json(const struct methods_texts *t)
 {
 	json_t *o = json_object();
@@ -53,6 +56,7 @@ static json_t *pairs_json(const struct methods_texts *t)
 	return o;
 }
 
+/* The software package as an object. The caller owns it. */
 static json_t *package_json(const struct package *p)
 {
 	json_t *one = json_object();
@@ -65,6 +69,7 @@ static json_t *package_json(const struct package *p)
 	return one;
 }
 
+/* Puts the package that a program's file came from; null with the reason where it is not known. */
 static void put_package(json_t *o, const struct software *w, const struct software_file *f)
 {
 	static const char *const why[] = {
@@ -77,6 +82,7 @@ static void put_package(json_t *o, const struct software *w, const struct softwa
 	js_put(o, "package", package_json(&w->packages.v.v[f->package]));
 }
 
+/* One step as an object: its program, role, commands and environment. The caller owns it. */
 static json_t *step_json(const struct methods *m, const struct methods_step *step)
 {
 	json_t *o = json_object();
@@ -97,6 +103,7 @@ static json_t *step_json(const struct methods *m, const struct methods_step *ste
 	return o;
 }
 
+/* The machines on which the steps ran, as a list. The caller owns it. */
 static json_t *machines_json(const struct methods *m)
 {
 	json_t *list = json_array();

@@ -56,7 +56,7 @@ struct names {
 	struct buf b;
 };
 
-/* 0, -errno. */
+/* Appends the last names of the regular files to which the edges lead. 0, -errno. */
 static int add_names(struct store *s, const struct edges *e, struct names *ret)
 {
 	int r = 0;
@@ -71,7 +71,7 @@ static int add_names(struct store *s, const struct edges *e, struct names *ret)
 	return r < 0 ? r : ret->b.failed ? -ENOMEM : 0;
 }
 
-/* 0, -errno. */
+/* Finds the last names of all files that an execution read or wrote. 0, -errno. */
 static int find_names(struct store *s, store_id exec, struct names *ret)
 {
 	struct edges e = {0};
@@ -97,6 +97,7 @@ static size_t file_in_word(const struct names *names, struct str word)
 
 /* ---- one execution ---- */
 
+/* Is it one of the variables that a methods section tells of? pair: NAME=VALUE. */
 static bool is_variable(struct str pair)
 {
 	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
@@ -131,7 +132,8 @@ static void fill_step(const struct exec_info *x, const struct names *names, stru
 			methods_add_text(&step->environment, s);
 }
 
-/* 0, -errno. */
+/* What an execution is for the reader: an engine, a shell that starts others, or a program of the analysis. 0,
+ * -errno. */
 static int role_of(struct store *s, store_id exec, enum methods_role *ret)
 {
 	enum fold_class class = FOLD_program;
@@ -154,7 +156,8 @@ static int place_of(struct store *s, const struct methods *m, store_id exec, sto
 	return r;
 }
 
-/* 1; 0: there is no such execution, or it is no program; -errno. ret is to be released in any case. */
+/* Makes a step of an execution. 1; 0: there is no such execution, or it is no program; -errno. ret is to be released
+ * in any case. */
 static int make_step(struct store *s, const struct methods *m, store_id exec, struct methods_step *ret)
 {
 	struct names names = {0};
@@ -182,6 +185,7 @@ static int make_step(struct store *s, const struct methods *m, store_id exec, st
 
 /* ---- equal ones ---- */
 
+/* Did both run the same program or script, with the same words and variables, so that they are one step? */
 static bool is_same_step(const struct methods_step *a, const struct methods_step *b)
 {
 	return a->role == b->role && a->program == b->program && a->script == b->script &&

@@ -46,7 +46,8 @@ static int items_json(struct store *s, const struct show_items *l, bool used, js
 
 /* ---- an execution ---- */
 
-/* 1: added; 0: the record does not have the execution; -errno. */
+/* Adds the execution that submitted a job, or was submitted (of_job), to the list. 1: added; 0: the record does not
+ * have the execution; -errno. */
 static int submission_json(struct store *s, const struct submission *one, bool of_job, json_t *list)
 {
 	struct exec_info x;
@@ -82,8 +83,8 @@ static int submissions_json(const struct answer_source *a, store_id exec, bool o
 	return r < 0 ? r : 0;
 }
 
-/* *ret may be set where -errno is returned; it is the caller's. The environment is left out where the execution cannot
- * be read again. */
+/* Makes the object of an execution, with its environment. *ret may be set where -errno is returned; it is the
+ * caller's. The environment is left out where the execution cannot be read again. */
 static int exec_with_env_json(const struct answer_source *a, const struct show_exec *x, json_t **ret)
 {
 	struct exec_info info;
@@ -120,7 +121,7 @@ static int append_exec_json(const struct answer_source *a, store_id exec, bool a
 
 /* ---- a run ---- */
 
-/* 0 or more; -errno, the list is put in that case, too. */
+/* Puts the run's executions into o as a list. 0 or more; -errno, the list is put in that case, too. */
 static int execs_json(struct store *s, const struct show_run *run, json_t *o)
 {
 	json_t *list = json_array();
@@ -140,7 +141,7 @@ static int execs_json(struct store *s, const struct show_run *run, json_t *o)
 	return r;
 }
 
-/* 0 where the record does not have the run: nothing is added; -errno. */
+/* Appends a run, with what it used and made. 0 where the record does not have the run: nothing is added; -errno. */
 static int append_run_json(const struct answer_source *a, store_id id, bool all, json_t *list)
 {
 	struct show_run x;
@@ -174,7 +175,8 @@ static int append_run_json(const struct answer_source *a, store_id id, bool all,
 
 /* ---- a file ---- */
 
-/* 0; -EIO: an edge leads to what the record does not have; -errno. */
+/* Appends the executions to which the edges lead, with certainty and times. 0; -EIO: an edge leads to what the
+ * record does not have; -errno. */
 static int exec_ids_json(struct store *s, const struct edges *e, json_t *list)
 {
 	for (size_t i = 0; i < e->n; i++) {
@@ -219,7 +221,7 @@ static int version_json(struct store *s, store_id id, json_t *versions)
 	return r;
 }
 
-/* only: this version alone; 0: all. *ret is what was appended. */
+/* Appends a file with its versions. only: this version alone; 0: all. *ret is what was appended. */
 static int append_file_json(struct store *s, store_id file, uint64_t only, json_t *list, json_t **ret)
 {
 	struct file_info f;
@@ -267,7 +269,8 @@ static int append_files_json(struct store *s, const char *text, const struct fil
 
 /* ---- whatever was found ---- */
 
-/* check: compares the sources with the disk; *ret_differs becomes true where one is not the same, and else stays. */
+/* Appends a build with its sources. check: compares the sources with the disk; *ret_differs becomes true where one
+ * is not the same, and else stays. */
 static int append_build_json(const struct answer_source *a, const struct build *b, bool check, struct err *err,
                              json_t *list, bool *ret_differs)
 {

@@ -43,7 +43,7 @@ static json_t *cost_json(const struct stage_cost *c)
 	return o;
 }
 
-/* As an object. A name that is no UTF-8 is left out. */
+/* The wildcards of a rule's job, NAME=VALUE. As an object. A name that is no UTF-8 is left out. */
 static json_t *wildcards_json(const struct stage *g)
 {
 	json_t *o = json_object();
@@ -220,7 +220,8 @@ static int add_stage(struct out *o, uint32_t node)
 	return r;
 }
 
-/* As write_entity of a lineage. 0; -ENOENT: the record does not have it; -errno. */
+/* Appends the entity of a node, a version of a file. As write_entity of a lineage. 0; -ENOENT: the record does not
+ * have it; -errno. */
 static int add_entity(struct out *o, uint32_t node)
 {
 	struct version_info v;

@@ -105,7 +105,7 @@ static int find_group(struct folding *f, uint32_t node)
 	return r < 0 ? r : 0;
 }
 
-/* 0, -errno. At first each node leads itself. */
+/* Puts executions of one stage into one group, and notes its leader. 0, -errno. At first each node leads itself. */
 static int find_groups(struct folding *f)
 {
 	int r = 0;
@@ -520,7 +520,7 @@ static bool is_bare_engine(const struct folding *f, const struct pairs *p, uint3
 	return true;
 }
 
-/* False: no memory; what could be had is in ret. */
+/* Allocates arrays for the nodes and so many branches. False: no memory; what could be had is in ret. */
 static bool alloc_shape(const struct folding *f, size_t branches, struct shape *ret)
 {
 	size_t n = f->w->l.n_nodes + 2;

@@ -80,7 +80,8 @@ static bool is_by_one(const struct workflow_shared *s)
 	return true;
 }
 
-/* 1 it is somebody's data; 0, -errno. */
+/* Is the version somebody's data: a regular file, not of the system and none that an engine keeps for itself? 1 it
+ * is somebody's data; 0, -errno. */
 static int is_data(const struct workflows *w, store_id version)
 {
 	struct version_sort v;
@@ -107,7 +108,8 @@ static int find_uses(struct workflows *w, bool always, struct workflow_shared *t
 	return r;
 }
 
-/* always: also where one workflow alone has to do with it. Each version once. 0, -errno. */
+/* Adds a version that workflows share, with who made and who used it. always: also where one workflow alone has to
+ * do with it. Each version once. 0, -errno. */
 static int add_version(struct workflows *w, store_id version, bool always)
 {
 	struct workflow_shared one = {.version = version};
@@ -141,7 +143,7 @@ static int add_outputs(struct workflows *w, store_id exec)
 	return r < 0 ? r : 0;
 }
 
-/* As add_outputs, of all its executions. 0, -errno. */
+/* Adds the versions that a run has made. As add_outputs, of all its executions. 0, -errno. */
 static int add_run(struct workflows *w, store_id run)
 {
 	store_id *execs = NULL;
@@ -306,7 +308,8 @@ static int put_workflow(const struct workflows *w, uint32_t i, json_t *list)
 	return r < 0 ? r : 0;
 }
 
-/* 0; -errno, the list is put in that case, too. */
+/* Puts the workflows that made or used a version into o, with certainty. 0; -errno, the list is put in that case,
+ * too. */
 static int put_uses(const struct workflows *w, const struct workflow_use *v, size_t n, json_t *o, const char *key)
 {
 	json_t *list = json_array();

@@ -8,13 +8,14 @@
 
 const struct stat_moved stat_nothing_moved = {0};
 
-/* TIME_NONE is no time: then the other one. ns. */
+/* The earlier of two times. TIME_NONE is no time: then the other one. ns. */
 static int64_t earlier_time(int64_t a, int64_t b)
 {
 	return a == TIME_NONE || (b != TIME_NONE && b < a) ? b : a;
 }
 
-/* from: nothing where it has not moved anything (`any`). Times: from the earliest to the latest. */
+/* Adds figures of what was moved. from: nothing where it has not moved anything (`any`). Times: from the earliest to
+ * the latest. */
 static void add_moved(struct stat_moved *to, const struct stat_moved *from)
 {
 	if (!from->any)
@@ -33,7 +34,7 @@ static void add_moved(struct stat_moved *to, const struct stat_moved *from)
 		to->size[i] += from->size[i];
 }
 
-/* The same to figures that are made where there are none yet. False: no memory. */
+/* Adds figures. The same to figures that are made where there are none yet. False: no memory. */
 static bool add_moved_to(struct stat_sums *w, struct stat_moved **to, const struct stat_moved *from)
 {
 	if (!*to) {
@@ -169,8 +170,8 @@ static bool is_counted(const struct ios *l, store_id file, unsigned way, bool *r
 	return moved;
 }
 
-/* called: it was begun by a call that could be counted, not by an exec, which loads without one. bytes: those that no
- * counted call has told. */
+/* Adds one access, an edge of the graph, to a sum of this way (reading or writing). called: it was begun by a call
+ * that could be counted, not by an exec, which loads without one. bytes: those that no counted call has told. */
 static void add_access_to_sum(struct stat_sum *s, const struct edge *e, unsigned way, bool counted, bool called,
                               uint64_t bytes)
 {
@@ -212,7 +213,8 @@ static int count_access(struct stat_sums *w, store_id exec, struct stat_sum *f, 
 	return counted || !called ? 0 : say_uncounted(w, exec, f->id, e, way);
 }
 
-/* 0, also where the version or its file is not what is asked for; -errno. */
+/* Counts an access to a version towards its file. 0, also where the version or its file is not what is asked for;
+ * -errno. */
 static int count_file_edge(struct stat_sums *w, store_id exec, const struct edge *e, unsigned way)
 {
 	struct stat_sum *f;

@@ -74,7 +74,7 @@ static void process_json(json_t *o, const struct exec_info *x)
 	js_put(o, "process", process);
 }
 
-/* 1, 0: the record does not have it, o is as it was; -errno. */
+/* Puts what names an execution into its row. 1, 0: the record does not have it, o is as it was; -errno. */
 static int exec_sum_json(struct store *s, store_id exec, json_t *o)
 {
 	struct buf user = {0};
@@ -94,7 +94,7 @@ static int exec_sum_json(struct store *s, store_id exec, json_t *o)
 	return r;
 }
 
-/* As exec_sum_json, but 0 in both cases. */
+/* Puts what names a file into its row. As exec_sum_json, but 0 in both cases. */
 static int file_sum_json(struct store *s, store_id file, json_t *o)
 {
 	struct file_info f;
@@ -107,7 +107,7 @@ static int file_sum_json(struct store *s, store_id file, json_t *o)
 	return 0;
 }
 
-/* count: rows at most, 0 all. 0, -errno. */
+/* Appends a row for each sum. count: rows at most, 0 all. 0, -errno. */
 static int append_sums_json(const struct stat_sums *w, uint64_t count, const struct stat_list *l, bool exec,
                             json_t *list)
 {

@@ -15,7 +15,8 @@
 
 typedef char *demangler(const char *, char *, size_t *, int *);
 
-/* NULL: there is no libstdc++. It is looked for once, and never unloaded. */
+/* The function of libstdc++ that demangles names. NULL: there is no libstdc++. It is looked for once, and never
+ * unloaded. */
 static demangler *find_demangler(void)
 {
 	static demangler *found;

@@ -124,7 +124,7 @@ void pair_calls_release(struct pair_calls *p)
 		calls_release(&p->c[s]);
 }
 
-/* NULL: the step is none of a call, or behind the end. */
+/* The call that a step of a trace is. NULL: the step is none of a call, or behind the end. */
 static const struct traced_call *call_at(const struct trace_pair *p, int side, size_t step)
 {
 	const struct pair_calls *x = p->calls;

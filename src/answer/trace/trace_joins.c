@@ -22,8 +22,8 @@ static const struct spec *library_spec(const struct trace_file *f, const char *n
 	return NULL;
 }
 
-/* *ret: the specification of all parts; that of one part is itself, of none NULL. Joined ones are j's. 0, -ENOMEM, or
- * as spec_join. */
+/* Joins the specifications of the parts (the program, its libraries) into one. *ret: the specification of all parts;
+ * that of one part is itself, of none NULL. Joined ones are j's. 0, -ENOMEM, or as spec_join. */
 static int make_join(struct trace_joins *j, const struct trace_join *wanted, const struct spec **ret)
 {
 	*ret = NULL;

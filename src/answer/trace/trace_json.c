@@ -173,7 +173,8 @@ static json_t *message(const struct trace_pair *p, int side)
 	return o;
 }
 
-/* t: NULL where the trace was compared with none. Then it only says whose it is. The caller's. */
+/* What identifies a trace: its file, program, thread and where it begins. t: NULL where the trace was compared with
+ * none. Then it only says whose it is. The caller's. */
 static json_t *trace_side_json(const struct trace_side *s, const struct thread_steps *t)
 {
 	static const char *const ends[] = {"cut", "exit", "thread", "stopped"};

@@ -28,7 +28,7 @@ void trace_noise_release(struct trace_noise *n)
 
 /* ---- learning ---- */
 
-/* 1: it is new; 0; -ENOMEM. */
+/* Adds a copy of the name to the list. 1: it is new; 0; -ENOMEM. */
 static int add_name(char ***v, size_t *n, const char *name)
 {
 	for (size_t i = 0; i < *n; i++)
@@ -49,7 +49,8 @@ int trace_noise_add_file(struct trace_noise *n, const char *name)
 	return r < 0 ? r : 0;
 }
 
-/* 1: it is new; 0; -ENOMEM. */
+/* Notes that runs of the same program differ here by themselves, in these kinds of ways (NOISE_*). 1: it is new; 0;
+ * -ENOMEM. */
 static int add_site(struct trace_noise *n, const struct trace_pair *p, uint32_t function, uint32_t node, unsigned kinds)
 {
 	const struct spec *s = trace_pair_spec(p, 0);
@@ -157,7 +158,7 @@ static char *thread_label(const struct trace_side *s)
 	return text;
 }
 
-/* 1: something is new; 0; -ENOMEM. */
+/* Learns from two runs that should have been equal where they differ. 1: something is new; 0; -ENOMEM. */
 static int learn_view(struct trace_noise *n, const struct trace_view *v)
 {
 	int new = 0, r = 0;
@@ -244,6 +245,7 @@ int trace_noise_of_spec(const struct trace_noise *n, uint64_t spec, struct align
 	return 0;
 }
 
+/* Is the name in the list? */
 static bool has_name(char *const *v, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++)

@@ -59,6 +59,7 @@ ssize_t trace_first_bytes(const char *path, char *p, size_t n)
 	return r;
 }
 
+/* Does the path end so? */
 static bool ends_with(const char *path, const char *end)
 {
 	return str_ends(str_of(path), str_of(end));
@@ -116,7 +117,7 @@ static void choose_first(struct trace_file *f)
 		}
 }
 
-/* 0; -errno with a sentence. */
+/* Reads the head of a trace of system calls: whose it is, its size and time. 0; -errno with a sentence. */
 static int head_of_calls(const char *path, struct err *err, struct trace_file *f)
 {
 	struct calls c;
@@ -131,7 +132,7 @@ static int head_of_calls(const char *path, struct err *err, struct trace_file *f
 	return 0;
 }
 
-/* 0; -errno with a sentence. */
+/* Reads the head of a trace of function entries: whose it is, its size and time. 0; -errno with a sentence. */
 static int head_of_entered(const char *path, struct err *err, struct trace_file *f)
 {
 	struct entered e;
@@ -202,7 +203,7 @@ static int read_head(const char *path, struct err *err, struct trace_file *f)
 	return head_of_names(path, magic, (size_t)n, err, f);
 }
 
-/* 0; -E2BIG: there are TRACES_MAX; -errno; with a sentence. */
+/* Adds a trace to the set, by its file. 0; -E2BIG: there are TRACES_MAX; -errno; with a sentence. */
 static int add_trace_file(struct trace_set *s, const char *path, struct err *err)
 {
 	struct trace_file f = {.group = s->group, .first = SPEC_NONE};
@@ -317,7 +318,7 @@ static int in_final_order(const void *x, const void *y)
 	return by_creation(&a->info, &b->info);
 }
 
-/* NULL: the set has none of that id. */
+/* The specification with that id. NULL: the set has none of that id. */
 static const struct spec *spec_with(const struct trace_set *s, uint64_t id)
 {
 	for (size_t i = 0; i < s->n_specs; i++)

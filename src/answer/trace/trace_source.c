@@ -10,9 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* 1, or 0 where the source is not there; -ENOMEM. ret->text is the caller's. Only regular files of at most 16 MiB are
- * read.
- */
+/* Reads the lines around a line of a source file. 1, or 0 where the source is not there; -ENOMEM. ret->text is the
+ * caller's. Only regular files of at most 16 MiB are read. */
 static int source_around(const char *file, unsigned line, unsigned around, struct source_lines *ret)
 {
 	/* A name out of a trace may be any file: only regular ones are read, and only so much of them. */

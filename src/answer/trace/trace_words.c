@@ -27,8 +27,8 @@ enum trace_verdict trace_verdict(const struct trace_pair *p)
 	return turns ? TRACE_ITERATIONS : TRACE_CONTROL;
 }
 
-/* Both were given something else, and it is not known whether they wrote the same: then that they went the same way is
- * not to be taken for more than that. */
+/* Is it open whether both runs wrote the same? Both were given something else, and it is not known whether they
+ * wrote the same: then that they went the same way is not to be taken for more than that. */
 static bool trace_outputs_are_open(const struct trace_pair *p)
 {
 	const struct trace_outputs *o = &p->outputs;

@@ -68,7 +68,8 @@ uint64_t trace_unexamined_functions(const struct spec *s)
 	return s->stats.functions > s->stats.functions_kept ? s->stats.functions - s->stats.functions_kept : 0;
 }
 
-/* Nothing where all functions are examined. */
+/* Appends how many functions the specification left out, and the names of some. Nothing where all functions are
+ * examined. */
 static void put_unexamined_functions(const struct spec *s, struct buf *b)
 {
 	uint64_t n = trace_unexamined_functions(s), all = n + s->stats.functions_kept;

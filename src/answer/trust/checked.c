@@ -55,7 +55,8 @@ static int check_signature(void *arg, const char *name, const char *hash, const 
 	return 0;
 }
 
-/* 0, or -errno with a sentence: the file is no start key. */
+/* Checks that the chain's seals were made with the keys that follow from the start key at path. 0, or -errno with a
+ * sentence: the file is no start key. */
 static int check_keys(struct checking *x, struct chain *c, const char *path)
 {
 	struct chain_start start;
@@ -139,7 +140,8 @@ static void count_unwitnessed(struct checking *x, struct chain *c)
 	}
 }
 
-/* 0, -EBADMSG: there is something else in the file; or -errno, with a sentence. */
+/* Checks the statements of witnesses in the file at path against the chain. 0, -EBADMSG: there is something else in
+ * the file; or -errno, with a sentence. */
 static int check_statements(struct checking *x, struct chain *c, const char *path)
 {
 	struct buf text = {0};

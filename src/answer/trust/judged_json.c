@@ -4,7 +4,7 @@
  * every recorder that runs with its user's rights (doc/security.md). What was written is seen in any case. */
 #define ASSUMES_HONEST_READS "honest_reads"
 
-/* NULL gives an empty list. The caller owns it. */
+/* The values of a claim's element as a list. NULL gives an empty list. The caller owns it. */
 static json_t *values_json(const struct element *x)
 {
 	json_t *a = json_array();

@@ -67,8 +67,8 @@ static int was_there(const struct watch *w, store_id version)
 	return r < 0 ? r : there;
 }
 
-/* made: else it was only used. Puts what is new into w->came, and w->news if it is to be told of; with the first look
- * all is met already. 0 or more, -errno. */
+/* Notes a version that a run used or made. made: else it was only used. Puts what is new into w->came, and w->news
+ * if it is to be told of; with the first look all is met already. 0 or more, -errno. */
 static int note_version(struct watch *w, store_id version, bool made)
 {
 	struct version_info v;
@@ -297,7 +297,8 @@ static int find_replaced(const struct watch *w, store_id version, store_id *ret)
 	return store_version_of(w->a->store, files[1], 0, ret);
 }
 
-/* 1 it is the last one of its file and was not told of, 0, -errno. */
+/* May the version have been replaced by a newer one: can it be told as stale? 1 it is the last one of its file and
+ * was not told of, 0, -errno. */
 static int can_be_stale(struct watch *w, store_id version)
 {
 	struct version_info v;
@@ -337,7 +338,7 @@ static int tell_stale_of(struct watch *w, store_id was, store_id now, const stru
 	return r;
 }
 
-/* 0, what `each` returned, -errno. */
+/* Tells of the results that rest on what was replaced. 0, what `each` returned, -errno. */
 static int tell_stale(struct watch *w, const struct idset *all, watch_each *each, void *arg)
 {
 	int r = 0;
@@ -427,7 +428,7 @@ void watch_free(struct watch *w)
 
 /* ---- JSON ---- */
 
-/* 0; -ENOENT: the record does not have it; -errno. *ret is the caller's. */
+/* Makes the object of a version. 0; -ENOENT: the record does not have it; -errno. *ret is the caller's. */
 static int version_json(const struct answer_source *a, store_id id, json_t **ret)
 {
 	struct version_info v;
@@ -440,7 +441,7 @@ static int version_json(const struct answer_source *a, store_id id, json_t **ret
 	return r > 0 ? 0 : r < 0 ? r : -ENOENT;
 }
 
-/* As version_json; o is as it was where it is not 0. */
+/* Puts the object of a version. As version_json; o is as it was where it is not 0. */
 static int put_version(const struct answer_source *a, store_id id, json_t *o, const char *key)
 {
 	json_t *one = NULL;

@@ -89,7 +89,7 @@ static struct str argument_path(const struct arguments *a, uint32_t i)
 	return str_n(a->text.p + a->words.v[i].at, a->words.v[i].n);
 }
 
-/* VEC_NONE: none of that path. */
+/* Among the arguments, the one that is that path. VEC_NONE: none of that path. */
 static uint32_t find_argument(const struct arguments *a, struct str path)
 {
 	uint32_t hash = hash_fold(hash_str(path)), i;

@@ -24,7 +24,8 @@ static store_id *find_users(const struct lineage *l)
 	return user;
 }
 
-/* n_seen: how many of them may be certain, as `certain` has it of each node. 0, -errno. */
+/* Appends the nodes of a why: executions or versions, with certainty and how they were used. n_seen: how many of
+ * them may be certain, as `certain` has it of each node. 0, -errno. */
 static int node_list_json(const struct answer_source *a, const struct why *n, const uint32_t *nodes, size_t count,
                           size_t n_seen, const bool *certain, const store_id *user, json_t *list)
 {

@@ -112,7 +112,8 @@ static int part_of_writer(struct parts *p, uint32_t reader, uint32_t writer, boo
 	return fold_is_shell(wc) ? PART_SHELL : wc == FOLD_launcher ? PART_HELPER : PART_STAGE;
 }
 
-/* clients: also who only connected to it; others: they wrote for another program, and are helpers. 0, -errno. */
+/* Adds those who wrote into a stream that the reader read from. clients: also who only connected to it; others: they
+ * wrote for another program, and are helpers. 0, -errno. */
 static int add_stream_writers(struct parts *p, uint32_t reader, uint32_t stream, bool clients, bool others)
 {
 	const struct lineage_node *v = &p->n->l.nodes[stream];

@@ -14,7 +14,7 @@ struct versions {
 	size_t n, cap, other;
 };
 
-/* 0 or -errno. */
+/* Adds the last version of a file, if it is a chunk of the array that lies in the box. 0 or -errno. */
 static int add_file(struct zarr *z, struct store *s, uint32_t node, const struct zarr_box *box, const char *path,
                     struct versions *to)
 {
@@ -71,7 +71,7 @@ struct arrays {
 	struct idmap at; /* node + 1 -> place */
 };
 
-/* *ret: the array's place in `to`, where it is added once. 0, -ENOMEM. */
+/* Finds or adds an array. *ret: the array's place in `to`, where it is added once. 0, -ENOMEM. */
 static int add_array(struct arrays *to, uint32_t node, size_t *ret)
 {
 	bool is_new;

@@ -3,7 +3,8 @@
 #include <errno.h>
 #include <jansson.h>
 
-/* ret: room for ZARR_RANK_MAX. 0, -EINVAL: no list of so few whole numbers of at least `least`; ret may be changed. */
+/* Reads a list of whole numbers: a shape. ret: room for ZARR_RANK_MAX. 0, -EINVAL: no list of so few whole numbers
+ * of at least `least`; ret may be changed. */
 static int read_numbers(const json_t *list, uint64_t least, unsigned *ret_n, uint64_t *ret)
 {
 	size_t n = json_array_size(list);
@@ -45,7 +46,7 @@ static int read_separator(const json_t *v, char given, struct zarr_meta *m)
 	return 0;
 }
 
-/* 0, -EINVAL: not both are lists of numbers, and equally long. */
+/* Reads the shape of an array and that of its chunks. 0, -EINVAL: not both are lists of numbers, and equally long. */
 static int read_shape(const json_t *shape, const json_t *chunk, struct zarr_meta *m)
 {
 	unsigned n = 0;

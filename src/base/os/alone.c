@@ -55,7 +55,7 @@ static FILE *entry_of(const char *database, const char *key, struct buf *line)
 	return line->n ? fmemopen(line->p, line->n, "r") : NULL;
 }
 
-/* NULL: none. Valid until the next call. key: a name or a number. */
+/* The line of a user in the system's list. NULL: none. Valid until the next call. key: a name or a number. */
 static struct passwd *user_of(const char *key)
 {
 	static struct buf line;
@@ -66,7 +66,7 @@ static struct passwd *user_of(const char *key)
 	return ret;
 }
 
-/* As user_of. */
+/* The line of a group in the system's list; as user_of. */
 static struct group *group_of(const char *key)
 {
 	static struct buf line;

@@ -17,7 +17,7 @@ enum { KEY = 32, ULID_CHARS = 26, LINE = ULID_CHARS + 1 + 32 + 1 };
 
 /* ---- the hash ---- */
 
-/* Of 8 bytes, little-endian. */
+/* The number that 8 bytes are. Of 8 bytes, little-endian. */
 static uint64_t load64(const unsigned char *p)
 {
 	uint64_t v = 0;
@@ -26,7 +26,7 @@ static uint64_t load64(const unsigned char *p)
 	return v;
 }
 
-/* To the left; by from 1 to 63. */
+/* Rotates x. To the left; by from 1 to 63. */
 static uint64_t rotate(uint64_t x, int by)
 {
 	return x << by | x >> (64 - by);
@@ -72,8 +72,8 @@ static uint64_t mark_siphash(const unsigned char key[16], const void *p, size_t 
 
 /* ---- the key ---- */
 
-/* 0; -ENOENT: there is none; -EPERM: it is not a file of KEY bytes that belongs to this user and only this user can
- * read. */
+/* Reads the key of this user. 0; -ENOENT: there is none; -EPERM: it is not a file of KEY bytes that belongs to this
+ * user and only this user can read. */
 static int read_key(const char *path, unsigned char ret[KEY])
 {
 	struct stat st;
@@ -115,7 +115,8 @@ static bool is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* make: if there is none. 0; -ENOENT: there is none, or no home that it could be in; as read_key and make_key. */
+/* Finds this user's key, with which marks are made. make: if there is none. 0; -ENOENT: there is none, or no home
+ * that it could be in; as read_key and make_key. */
 static int get_key(bool make, unsigned char ret[KEY])
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
