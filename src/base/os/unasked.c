@@ -24,7 +24,8 @@ static struct type {
 } types[TYPES];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* pid: in whose mount namespace it may be as well; 0 nobody's. "" if it is in none. */
+/* The type of the file system with that device number, from a mount table. pid: in whose mount namespace it may be
+ * as well; 0 nobody's. "" if it is in none. */
 static void type_of(uint64_t dev, int pid, char ret[64])
 {
 	struct type *t = &types[(dev ^ dev >> 32) % TYPES];

@@ -54,7 +54,8 @@ int64_t app_tape_now(void)
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
-/* 2: nobody records, or the channel is not here; 1: it is set up. */
+/* Finds from the environment where the recorder wants to be told. 2: nobody records, or the channel is not here; 1:
+ * it is set up. */
 static int read_tape_environment(void)
 {
 	const char *env = secure_getenv(APP_ENV), *colon = env ? strrchr(env, ':') : NULL;
@@ -315,6 +316,7 @@ static bool is_new(void)
 	return !me.image || me.image != __atomic_load_n(&self->image, __ATOMIC_RELAXED);
 }
 
+/* The smaller of two sizes. */
 static size_t smaller_of(size_t n, size_t most)
 {
 	return n < most ? n : most;

@@ -126,7 +126,7 @@ void stacker_maps(struct stacker *k, pid_t pid)
 
 /* ---- the unwinder ---- */
 
-/* False: it did not take all at once, or is gone. */
+/* Sends n bytes to the helper that unwinds stacks. False: it did not take all at once, or is gone. */
 static bool send_all(struct stacker *k, const void *p, size_t n)
 {
 	ssize_t r;
@@ -287,7 +287,7 @@ static uint64_t mix_words(uint64_t a, uint64_t b)
 	return h ^ (h >> 32);
 }
 
-/* False: no memory, or STACKED_MOST are there. */
+/* Makes the table of stacks twice as large. False: no memory, or STACKED_MOST are there. */
 static bool double_stack_slots(struct emitted_stacks *s)
 {
 	uint32_t size = s->slots ? 2 * (s->mask + 1) : FIRST_SLOTS;
@@ -416,7 +416,8 @@ static bool is_stack_unchanged(const struct known_stack *x, const struct stands 
 	return true;
 }
 
-/* UNKNOWN: it has to be asked for. Else the stack's number in the trace. */
+/* Looks whether the stack was met before, by the words on it that are known to tell stacks apart. UNKNOWN: it has to
+ * be asked for. Else the stack's number in the trace. */
 static int64_t find_known(struct stacker *k, struct emitted_stacks *s, pid_t pid, pid_t tid, uint64_t image,
                           const struct stands *at)
 {

@@ -338,7 +338,8 @@ static void name_child(struct sup *s, struct thread *maker, pid_t child)
 
 /* ---- calls ---- */
 
-/* link: what /proc/PID/fd/N leads to; it tells terminals from other devices. */
+/* What kind of file a descriptor leads to, in a word; static. link: what /proc/PID/fd/N leads to; it tells terminals
+ * from other devices. */
 static const char *describe_descriptor_kind(const char *link, const struct stat *st)
 {
 	return S_ISREG(st->st_mode)    ? "file"

@@ -90,6 +90,7 @@ static void counted_tick(struct sup *s)
 				counted_drain(s, p, false);
 }
 
+/* Is it to be looked at again and again while the run goes on? */
 static bool counted_is_busy(const struct sup *s)
 {
 	return s->narrow; /* when a byte was moved is known to be between two looks */
@@ -112,6 +113,7 @@ static bool is_start(const struct trap *t)
 	return t->call == CALL_start && t->args[0] == 0 && t->args[1] == RLIMIT_STACK && t->args[2] == 0;
 }
 
+/* Is it one of the calls that open a file? */
 static bool is_open(enum call c)
 {
 	return c == CALL_open || c == CALL_openat || c == CALL_creat;
@@ -151,6 +153,7 @@ static bool is_splice_observed(struct sup *s, struct counted *c, struct proc *p,
 	return true;
 }
 
+/* Is the process stopped at an exec? */
 static bool is_exec(const struct trap *t)
 {
 	return t->call == CALL_execve || t->call == CALL_execveat;

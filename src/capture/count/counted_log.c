@@ -46,6 +46,7 @@ static bool was_logged(struct counted *c, int64_t fd, uint64_t *ret_file)
 	return false;
 }
 
+/* Does the log that is being read hold an entry of that descriptor? */
 static bool has_logged(const struct counted *c, int64_t fd)
 {
 	for (size_t i = 0; i < c->nlogged; i++)
@@ -96,7 +97,8 @@ static bool apply_open(struct counted *c, uint32_t pos, const struct counted_ent
 	return e->value < 0 || !in_range(e->value) || begin_descriptor(c, e, o->file);
 }
 
-/* False: the log does not fit what was seen. */
+/* Applies an entry of the log: the descriptor e->fd was duplicated as e->value. False: the log does not fit what was
+ * seen. */
 static bool apply_dup(struct sup *s, struct counted *c, struct proc *p, const struct counted_entry *e)
 {
 	const bool over = e->kind == SITE_DUP2; /* it closes what was there */

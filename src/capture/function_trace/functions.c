@@ -93,7 +93,8 @@ static int attach_single(struct functions *x, const struct found *f, struct bpf_
 	return 0;
 }
 
-/* 0; -errno with a sentence. What was attached is x's in any case. */
+/* Attaches the BPF programs to the functions that were found. 0; -errno with a sentence. What was attached is x's in
+ * any case. */
 static int attach_programs(struct functions *x, const struct found *f, bool single, struct err *err)
 {
 	static const char *const names[] = {"on_fork", "on_exec", "on_exit"};

@@ -52,7 +52,8 @@ static bool own_name(const char *symbol, char *ret, size_t size)
 	return true;
 }
 
-/* globs: names, or patterns, which do not match what starts a program. */
+/* Does a function of that name match what was asked for? globs: names, or patterns, which do not match what starts a
+ * program. */
 static bool is_function_wanted(const char *name, char *const *globs, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -286,7 +287,7 @@ static int look_into(struct found *f, uint32_t program, char *const *globs, size
 	return r;
 }
 
-/* As the shell would find it. malloc'ed; NULL: it is not there. */
+/* The whole path of a program. As the shell would find it. malloc'ed; NULL: it is not there. */
 static char *find_in_search_path(const char *name)
 {
 	char path[PATH_MAX];
@@ -305,7 +306,8 @@ static char *find_in_search_path(const char *name)
 	return NULL;
 }
 
-/* *ret: its place in f->programs, once for each path. 0; -errno with a sentence. */
+/* Adds a program whose functions are to be traced. *ret: its place in f->programs, once for each path. 0; -errno
+ * with a sentence. */
 static int take_program(struct found *f, const char *name, struct err *err, uint32_t *ret)
 {
 	struct stat st;

@@ -63,7 +63,7 @@ static struct thread **function_thread_slot(struct functions_writer *w, uint32_t
 	return at;
 }
 
-/* NULL: no memory, or too many: w->beyond. */
+/* Begins the trace of a thread. NULL: no memory, or too many: w->beyond. */
 static struct thread *thread_new(struct functions_writer *w, uint32_t tid, uint32_t pid)
 {
 	struct thread **at = function_thread_slot(w, tid),

@@ -86,7 +86,8 @@ bool h5_ask_object(struct h5_lib *l, hid_t id, unsigned long *ret_fileno, uint64
 	return r >= 0;
 }
 
-/* got: as HDF5 gives a name's length, negative if it failed. The length, cut to the room, with 0 behind it. */
+/* Ends a name that HDF5 has written into room[n]. got: as HDF5 gives a name's length, negative if it failed. The
+ * length, cut to the room, with 0 behind it. */
 static size_t end_answer_text(ssize_t got, char *room, size_t n)
 {
 	size_t len = got <= 0 ? 0 : (size_t)got < n ? (size_t)got : n - 1;
@@ -206,7 +207,7 @@ struct place {
 	hid_t loc;
 };
 
-/* As h5_links' `type`: -1 also where HDF5 has no such function. */
+/* The type of the link of that name (H5L_type_t). As h5_links' `type`: -1 also where HDF5 has no such function. */
 static int ask_link_type(void *at, const char *name)
 {
 	const struct place *p = at;

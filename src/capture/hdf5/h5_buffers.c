@@ -28,7 +28,8 @@ static struct {
 	struct buffer v[BUFFERS];
 } buffers = {.credit = BUFFER_CREDIT};
 
-/* False: somebody else has it, for longer than a look takes. A forked child begins anew. */
+/* Takes the lock of the table of buffers. False: somebody else has it, for longer than a look takes. A forked child
+ * begins anew. */
 static bool lock_buffers(void)
 {
 	const uint64_t epoch = h5_epoch();
@@ -49,12 +50,14 @@ static void unlock_buffers(void)
 	__atomic_store_n(&buffers.lock, 0, __ATOMIC_RELEASE);
 }
 
+/* Has the table of buffers been closed for good? */
 static bool are_closed(void)
 {
 	return __atomic_load_n(&buffers.closed, __ATOMIC_RELAXED);
 }
 
-/* Nothing is kept from now on: what is kept would be taken for what it is no more. */
+/* Closes the table of buffers for good. Nothing is kept from now on: what is kept would be taken for what it is no
+ * more. */
 static void close_buffers(void)
 {
 	__atomic_store_n(&buffers.closed, true, __ATOMIC_RELAXED);
@@ -146,7 +149,7 @@ static bool is_uniform(const void *p, uint64_t n, uint64_t element)
 
 /* ---- reads ---- */
 
-/* n: bytes from from on. */
+/* Do both regions of memory overlap? n: bytes from from on. */
 static bool is_overlapping(const struct buffer *b, uintptr_t from, uint64_t n)
 {
 	return b->from < from + n && from < b->from + b->n;

@@ -12,7 +12,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* False: there is no regular file. */
+/* Identifies the file at path. False: there is no regular file. */
 static bool stat_file(const char *path, struct safe_stat *ret)
 {
 	struct statx sx;
@@ -73,7 +73,7 @@ static bool is_same_h5_file(const struct safe_stat *a, const struct safe_stat *b
 	return a->ino == b->ino && a->major == b->major && a->minor == b->minor && a->btime == b->btime;
 }
 
-/* Also the size and the time of change. */
+/* Is it the same file in the same state? Also the size and the time of change. */
 static bool same_state(const struct safe_stat *a, const struct safe_stat *b)
 {
 	return is_same_h5_file(a, b) && a->size == b->size && a->mtime == b->mtime;
@@ -97,7 +97,7 @@ static struct h5_open *find_same_file(struct h5_state *s, const struct safe_stat
 	return NULL;
 }
 
-/* name: as it was opened; known: st is what it is. NULL: no memory left. */
+/* Begins to know a file that was opened. name: as it was opened; known: st is what it is. NULL: no memory left. */
 static struct h5_open *new_file(struct h5_state *s, const char *name, const struct safe_stat *st, bool known)
 {
 	struct h5_open *f = h5_state_room(s, sizeof(*f) + strlen(name) + 1);

@@ -17,7 +17,7 @@ static size_t hash_identifier(const struct h5_state *s, hid_t id)
 	return (size_t)((uint64_t)id * 0x9e3779b97f4a7c15u >> 20) & s->mask;
 }
 
-/* NULL: the id is not known. */
+/* The object that an identifier of HDF5 leads to. NULL: the id is not known. */
 static struct h5_obj *id_find(const struct h5_state *s, hid_t id)
 {
 	if (!s->ids)
@@ -38,7 +38,7 @@ static void id_put(struct h5_state *s, hid_t id, struct h5_obj *o)
 	s->ids[i] = (struct h5_id_slot){id, o};
 }
 
-/* False: no memory, and the table is as it was. */
+/* Makes the table of identifiers twice as large. False: no memory, and the table is as it was. */
 static bool ids_grow(struct h5_state *s)
 {
 	size_t n = s->ids ? 2 * (s->mask + 1) : IDS_FIRST, had = s->mask + 1;
@@ -146,7 +146,8 @@ static struct h5_obj *resolve_object(struct h5_lib *l, hid_t id, struct h5_open 
 	return o;
 }
 
-/* NULL: its name is not to be had, or longer than H5_NAME_MAX. */
+/* Finds the attribute that an identifier leads to, of the object at addr. NULL: its name is not to be had, or longer
+ * than H5_NAME_MAX. */
 static struct h5_obj *resolve_attribute(struct h5_lib *l, hid_t id, struct h5_open *f, uint64_t addr)
 {
 	char path[H5_NAME_MAX + 1], attr[H5_NAME_MAX];

@@ -117,7 +117,7 @@ void h5_renamed(struct h5_obj *o, unsigned op, const struct h5_obj *loc, const c
 		h5_group_moved(o, was, nold, path, n);
 }
 
-/* h: op and addr. */
+/* Notes that a link was made or removed that leads to another file, or to a path. h: op and addr. */
 static void put_link(const struct h5_obj *loc, const char *name, struct h5_name h, const char *file, const char *path)
 {
 	char text[sizeof(struct h5_name) + PATH_ROOM + PATH_ROOM];

@@ -13,7 +13,7 @@
 #define OBJECTS 4096 /* chains; a program with a million objects has chains of 250, in the order they were met */
 #define OBJECTS_MORE (1u << 20)
 
-/* False only where there is no table at all. */
+/* Makes the table of objects larger, once. False only where there is no table at all. */
 static bool objects_grow(struct h5_state *s)
 {
 	size_t n = s->objects ? OBJECTS_MORE : OBJECTS;

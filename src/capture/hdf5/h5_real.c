@@ -41,7 +41,8 @@ static bool is_hdf5_library(const char *file)
 	return strstr(file, "hdf5") && !strstr(file, "_hl") && !strstr(file, "stemma-hdf5");
 }
 
-/* NULL: no memory. Not freed. */
+/* Makes an empty table of the functions of HDF5 and of the calls that it makes of itself. NULL: no memory. Not
+ * freed. */
 static struct pair *pair_new(void)
 {
 	long at = raw6(SYS_mmap, 0, sizeof(struct pair), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -121,7 +122,7 @@ void h5_lib_ask(struct h5_lib *l, unsigned ret_version[3])
 		ret_version[0] = 0;
 }
 
-/* Returns its length; 36 bytes are enough. */
+/* Writes a version, such as 1.14.3. Returns its length; 36 bytes are enough. */
 static size_t format_version(char *to, const unsigned v[3])
 {
 	size_t n = 0;
@@ -182,8 +183,8 @@ static struct pair *pair_of_caller(const void *caller)
 	return NULL;
 }
 
-/* As pair_of_caller; `own` are calls that HDF5 makes of itself. Remembers which it is for all of the caller's module.
- * */
+/* Finds which HDF5 library the code at caller calls. As pair_of_caller; `own` are calls that HDF5 makes of itself.
+ * Remembers which it is for all of the caller's module. */
 static struct h5_lib *find_library(const void *caller)
 {
 	uintptr_t at = (uintptr_t)caller;

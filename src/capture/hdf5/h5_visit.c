@@ -40,7 +40,7 @@ static struct h5_named *find_slot(const struct h5_names *t, uint64_t addr)
 	return &t->v[i];
 }
 
-/* False: no memory, and t is as it was. */
+/* Makes the table of names twice as large. False: no memory, and t is as it was. */
 static bool grow_names(struct h5_names *t)
 {
 	struct h5_names more = {.mask = (t->mask + 1) * 2 - 1};

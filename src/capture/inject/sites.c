@@ -169,7 +169,8 @@ bool sites_is_call(const unsigned char *code, size_t n, size_t at)
 	       c[5] == 0xf0 && c[6] == 0xff && c[7] == 0xff;
 }
 
-/* Nothing is decoded: what looks like one will do. */
+/* May there be a call instruction that leads into the same library? Nothing is decoded: what looks like one will do.
+ */
 static bool has_call(const unsigned char *code, size_t n)
 {
 	/* A call instruction's target lies in the library: its displacement is small. */
@@ -272,8 +273,8 @@ static uint32_t find_tid(const struct image *im)
 	return v[0] == 32 && v[1] == 1 && v[2] < TCB_MAX && v[2] % 4 == 0 ? v[2] : 0;
 }
 
-/* As memmem, of bytes whose first one is rare in code: a fourth to a sixth of its time, which is 0.5 ms of a library.
- */
+/* Finds bytes in code. As memmem, of bytes whose first one is rare in code: a fourth to a sixth of its time, which
+ * is 0.5 ms of a library. */
 static const unsigned char *find_rare(const unsigned char *code, size_t n, const unsigned char *bytes, size_t size)
 {
 	const unsigned char *at = code;

@@ -152,8 +152,9 @@ static bool is_beginning(const unsigned char *c)
 	       (c[0] == 0x80 && c[1] == 0x3d) || c[0] == 0xb8 || (c[0] == 0x31 && c[1] == 0xc0);
 }
 
-/* May it be the way of programs with threads? There a function is called before, whose result is kept. A thread that is
- * cancelled is unwound from that call: it must stay where it is. */
+/* May the call at `at` be the second of two ways in which the C library makes it? May it be the way of programs with
+ * threads? There a function is called before, whose result is kept. A thread that is cancelled is unwound from that
+ * call: it must stay where it is. */
 static bool is_second(const unsigned char *code, uint64_t addr, size_t load, size_t at)
 {
 	for (size_t k = load > WAY ? load - WAY : 0; k + 5 <= load; k++) {

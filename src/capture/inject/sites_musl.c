@@ -203,7 +203,8 @@ static bool mark_musl_clone(struct sites *s, const unsigned char *code, uint64_t
 	return true;
 }
 
-/* Also of the calls that only musl makes. NULL: none of that number. */
+/* What is wanted of a system call, by its number. Also of the calls that only musl makes. NULL: none of that number.
+ */
 static const struct wanted *wanted_by_number(int nr)
 {
 	static const struct wanted more[] = {{"", 2, SITE_OPEN, SITE_NONE, SITE_NONE, 0},
@@ -216,7 +217,7 @@ static const struct wanted *wanted_by_number(int nr)
 	return sites_what(nr);
 }
 
-/* nr: the system call. */
+/* Was a site found already that makes this system call? nr: the system call. */
 static bool has_site_of(const struct sites *s, enum site_kind kind, int nr)
 {
 	for (size_t i = 0; i < s->n; i++)

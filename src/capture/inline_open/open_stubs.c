@@ -69,7 +69,8 @@ static void made_call(struct asmb *a)
 	call_code(a);
 }
 
-/* call: where it is made, if not here; made: where it goes on if it was. threads: those may have logs. */
+/* Writes the code that opens a file and logs it without a stop. call: where it is made, if not here; made: where it
+ * goes on if it was. threads: those may have logs. */
 static void open_body(struct asmb *a, uint64_t call, uint64_t made_at, bool threads)
 {
 	ASMB(a, 0xb8, 0x01, 0x01, 0, 0); /* mov $257,%eax */
@@ -100,8 +101,8 @@ static void open_body(struct asmb *a, uint64_t call, uint64_t made_at, bool thre
 	asmb_jump(a, made_at);
 }
 
-/* The same of musl, whose number and arguments are those of open(path, flags); its bytes are what stands before the
- * call. */
+/* Writes the code of open_body for musl, whose number and arguments are those of open(path, flags); its bytes are
+ * what stands before the call. */
 static void musl_body(struct asmb *a, uint64_t call, uint64_t made_at)
 {
 	asmb_bytes(a, SITES_LARGE, LARGE_BYTES);

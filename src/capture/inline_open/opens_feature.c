@@ -30,6 +30,7 @@ static void opens_feature_handle(struct sup *s, struct proc *p, const struct tra
 		opens_folders_forget(s->opens);
 }
 
+/* Is it a folder? f may be NULL. */
 static bool is_folder(const struct file *f)
 {
 	return f && f->kind == TERM_kind_directory;

@@ -12,7 +12,8 @@
 
 #define FOLDER_PATH 2048 /* there is room for a relative path behind it */
 
-/* As struct stat has it. */
+/* The row of the table that injected code compares a folder with: device, as struct stat has it, and inode. As
+ * struct stat has it. */
 static struct opens_folder_row row_of(const struct statx *st)
 {
 	return (struct opens_folder_row){makedev(st->stx_dev_major, st->stx_dev_minor), st->stx_ino};
@@ -52,7 +53,8 @@ static const char *real_name(const char *path, struct opens_folder_row *ret)
 	return ret->ino ? name : NULL;
 }
 
-/* The row is that folder's, whose name is not known if NULL. False: no memory. */
+/* Enters a folder into the table by which opens below it need not stop: the row, and its name, NULL where it is not
+ * known. False: no memory. */
 static bool know(struct logging *g, const struct opens_folder_row *row, const char *name)
 {
 	if (!g->folders && !(g->folders = calloc(OPENS_FOLDERS, sizeof(*g->folders))))

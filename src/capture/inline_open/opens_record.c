@@ -421,7 +421,7 @@ static int64_t next_look(const struct opens_logs *l)
 	return next;
 }
 
-/* all: also at what could wait. */
+/* Looks again at files that were opened without a stop, where it is time for that. all: also at what could wait. */
 static void look_at_waiting(struct sup *s, bool all)
 {
 	struct opens_logs *l = s->opens;
@@ -526,7 +526,8 @@ void opens_read_many(struct sup *s)
 		opens_read_tick(s);
 }
 
-/* all: nothing waits any more, and nothing is kept. */
+/* Reads the logs of all processes, and tells of the opens in them. all: nothing waits any more, and nothing is kept.
+ */
 static void read_logs(struct sup *s, bool all)
 {
 	struct opens_logs *l = s->opens;

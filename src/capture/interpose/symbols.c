@@ -96,8 +96,8 @@ static void *resolve_ifunc(uintptr_t at)
 #endif
 }
 
-/* NULL if it is another symbol, not defined, not a function or object, or of a hidden version. Runs an ifunc's
- * resolver. */
+/* The address of symbol i. NULL if it is another symbol, not defined, not a function or object, or of a hidden
+ * version. Runs an ifunc's resolver. */
 static void *symbol_value_if_named(const struct tables *t, uint32_t i, const char *name)
 {
 	const ElfW(Sym) *s = &t->symbols[i];
@@ -109,7 +109,7 @@ static void *symbol_value_if_named(const struct tables *t, uint32_t i, const cha
 	return type == STT_GNU_IFUNC ? resolve_ifunc(at) : (void *)at;
 }
 
-/* gnu: the name's GNU hash. NULL: it is not defined there. */
+/* Looks a name up in one loaded object. gnu: the name's GNU hash. NULL: it is not defined there. */
 static void *find_in(const struct tables *t, const char *name, uint32_t gnu)
 {
 	if (t->gnu) {
@@ -174,7 +174,8 @@ __attribute__((constructor)) static void count_now(void)
 		count_first_objects();
 }
 
-/* NULL: not among the objects loaded at first. *ret_left: how many of those are left, from it on. */
+/* The entry of this library in the loader's list. NULL: not among the objects loaded at first. *ret_left: how many
+ * of those are left, from it on. */
 static const struct link_map *own_map(unsigned *ret_left)
 {
 	unsigned left = count_first_objects();
@@ -250,7 +251,7 @@ static int has_address(struct dl_phdr_info *info, size_t size, void *arg)
 	return s->at >= s->o.low && s->at < s->o.high;
 }
 
-/* False: no loaded object is there. */
+/* Which loaded object an address belongs to. False: no loaded object is there. */
 static bool object_at(const void *address, struct object *ret)
 {
 #ifdef DLFO_STRUCT_HAS_EH_DBASE /* glibc 2.35 */

@@ -144,7 +144,7 @@ static int notify_trial(struct reason *r, bool *ret_outranked)
 	return ret;
 }
 
-/* False if the version is not known. */
+/* Is the kernel older than this version? False if the version is not known. */
 static bool kernel_before(int major, int minor)
 {
 	struct utsname un;
@@ -152,7 +152,7 @@ static bool kernel_before(int major, int minor)
 	return uname(&un) == 0 && sscanf(un.release, "%d.%d", &a, &b) == 2 && (a < major || (a == major && b < minor));
 }
 
-/* 0; -1 with the reason. */
+/* Can this process use seccomp user notification? 0; -1 with the reason. */
 static int notify_works(struct reason *r, bool *ret_outranked)
 {
 	/* No filter there: what comes back is how far the kernel got. */
@@ -171,7 +171,7 @@ static int notify_works(struct reason *r, bool *ret_outranked)
 
 /* ---- ptrace ---- */
 
-/* exact: also of every call. 0; -1 with the reason. */
+/* Can this process trace another one by ptrace? exact: also of every call. 0; -1 with the reason. */
 static int ptrace_works(struct reason *r, bool exact)
 {
 	pid_t pid = fork_without_sigchld();
@@ -202,7 +202,7 @@ static int exact_works(struct reason *r, bool *ret_outranked)
 	return ptrace_works(r, true);
 }
 
-/* 0; -1 with the reason. */
+/* Can this process use ptrace together with a seccomp filter? 0; -1 with the reason. */
 static int trace_works(struct reason *r, bool *ret_outranked)
 {
 	(void)ret_outranked;
@@ -213,7 +213,7 @@ static int trace_works(struct reason *r, bool *ret_outranked)
 	return rc == -EFAULT ? 0 : refuse_with_reason(r, -rc, "seccomp filters");
 }
 
-/* 0; else -1 with the reason. */
+/* Can a library be preloaded, and does the shared memory for it work? 0; else -1 with the reason. */
 static int safe_works(struct reason *r, bool *ret_outranked)
 {
 	(void)ret_outranked;
@@ -221,7 +221,7 @@ static int safe_works(struct reason *r, bool *ret_outranked)
 	return safe_probe(&err) == 0 ? 0 : refuse_with_reason(r, 0, err.text);
 }
 
-/* 0; else -1 with the reason. */
+/* Can processes be found through /proc, without stopping them? 0; else -1 with the reason. */
 static int proc_works(struct reason *r, bool *ret_outranked)
 {
 	(void)ret_outranked;

@@ -303,8 +303,8 @@ static void keep_in_background(struct keeper *k)
 	_exit(0);
 }
 
-/* The same where ptrace stops the calls: in the worker's place, and from a process of its own for what outlives the
- * command. */
+/* Called when a process has ended that ptrace stops: keeps the status of the command, in the worker's place, and
+ * from a process of its own for what outlives the command. */
 static void command_ended(void *arg, pid_t pid, int status)
 {
 	struct keeper *k = arg;

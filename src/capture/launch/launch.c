@@ -218,7 +218,7 @@ static bool hold_standard_descriptors(struct keeper *k)
 	return true;
 }
 
-/* False: there is no record, and the user is told why. */
+/* Opens the log of the run. False: there is no record, and the user is told why. */
 static bool open_record(const struct keeper *k)
 {
 	const struct run_options *o = k->o;

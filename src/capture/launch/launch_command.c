@@ -13,7 +13,7 @@
 
 /* ---- descriptors between processes ---- */
 
-/* fd: below 0: the word alone, which then says why. 0, -errno. */
+/* Sends the listener's descriptor through a socket. fd: below 0: the word alone, which then says why. 0, -errno. */
 static int send_listener(int sock, int fd, int word)
 {
 	union {

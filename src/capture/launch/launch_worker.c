@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* later: worker_main says that the command lasts. */
+/* Tells the observer that the command starts. later: worker_main says that the command lasts. */
 static void observe_start(struct sup *s, bool told, bool later)
 {
 	const struct run_observer *o = s->observer;
@@ -91,7 +91,8 @@ static void become_worker(void)
 	mallopt(M_ARENA_MAX, 1); /* the lock serialises the threads; an arena of its own costs each six calls */
 }
 
-/* Nothing of the user's stays open here: a pipe's reader must see its end when the command lets go. */
+/* Gives up what the worker has inherited from the user. Nothing of the user's stays open here: a pipe's reader must
+ * see its end when the command lets go. */
 static void let_go_of_users_files(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -127,7 +128,7 @@ static _Noreturn void serve_to_end(struct worker *w, struct start *st, bool want
 	worker_main(w);
 }
 
-/* told: see the observer's prepare. Nothing without an observer. */
+/* Lets the observer prepare itself. told: see the observer's prepare. Nothing without an observer. */
 static void prepare_observer(const struct sup *s, bool told)
 {
 	if (s->observer && s->observer->prepare)

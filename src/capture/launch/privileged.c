@@ -30,7 +30,8 @@ static const struct wrapper {
     {"time", "fo", " format output ", 0, false},
 };
 
-/* As execvp would. False: it is not found; ret is then the last one that was tried, or the name. */
+/* Finds a program on PATH. As execvp would. False: it is not found; ret is then the last one that was tried, or the
+ * name. */
 static bool find_on_search_path(const char *name, char *ret, size_t n)
 {
 	const char *path = getenv("PATH"), *dirs = path ? path : "/bin:/usr/bin"; /* as execvp has it */

@@ -78,7 +78,8 @@ static bool little_of_user(char *ret, size_t size)
 
 /* ---- control groups ---- */
 
-/* False: not there, or no number, such as "max". */
+/* Reads a number from a file of a folder, such as a limit of a control group. False: not there, or no number, such
+ * as "max". */
 static bool read_number_file(const char *folder, const char *file, unsigned long long *ret)
 {
 	char name[4096 + 64], text[64];

@@ -5,6 +5,7 @@
 
 enum { GUARD = SIGTTOU, STOP = SIGTSTP };
 
+/* Is the signal waiting for this process? */
 static bool waits(int sig)
 {
 	sigset_t pending;

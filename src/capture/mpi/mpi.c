@@ -68,6 +68,7 @@ static bool known;
 
 static __thread unsigned inside __attribute__((tls_model("initial-exec")));
 
+/* Does the text begin with `with`? */
 static bool text_begins(const char *text, const char *with)
 {
 	return strncmp(text, with, strlen(with)) == 0;
@@ -124,7 +125,7 @@ struct file {
 };
 static struct file files[FILES];
 
-/* NULL: the handle is not known. */
+/* What is known of an MPI file handle. NULL: the handle is not known. */
 static struct file *find_mpi_file(handle fh)
 {
 	size_t at = (fh >> 4) * 0x9e3779b97f4a7c15u % FILES;
@@ -204,7 +205,7 @@ static void note_mpi_opened(const char *name, handle comm, handle fh, int64_t t0
 	errno = e;
 }
 
-/* 0: n is not positive, or the type has no size. */
+/* How many bytes n elements of an MPI datatype are. 0: n is not positive, or the type has no size. */
 static uint64_t datatype_bytes(handle type, int64_t n)
 {
 	int size = 0;

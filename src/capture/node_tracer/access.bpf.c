@@ -135,7 +135,7 @@ static __always_inline void add_to_side(struct rec_side *s, __u64 bytes, __u64 n
 	__sync_fetch_and_add(&s->bytes, bytes);
 }
 
-/* NULL: no page for such PIDs. */
+/* The mark of a process: whether it belongs to whom is recorded. NULL: no page for such PIDs. */
 static __always_inline __u8 *mark_of(__u32 pid)
 {
 	__u32 at = pid / REC_PIDS;

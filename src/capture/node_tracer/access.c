@@ -43,7 +43,8 @@ uint64_t access_memory(const struct access *a)
 	return a ? access_programs_memory(a->programs) : 0;
 }
 
-/* The same with times of the tracer's clock; 0 where nothing was counted. */
+/* What was read or written, as the kernel's counts tell it, with times of the tracer's clock; 0 where nothing was
+ * counted. The same with times of the tracer's clock; 0 where nothing was counted. */
 static struct tracer_side tracer_side_of(const struct tracer *t, const struct rec_side *s)
 {
 	return (struct tracer_side){.count = s->count,

@@ -77,7 +77,7 @@ static struct dir *ways_of_dir(struct places *p, uint64_t key)
 	return &p->dirs[key % (DIRS / DIR_WAYS) * DIR_WAYS];
 }
 
-/* NULL: the key is not in its ways. */
+/* Finds a folder that is known by its handle. NULL: the key is not in its ways. */
 static struct dir *find_dir(struct places *p, uint64_t key)
 {
 	struct dir *d = ways_of_dir(p, key);
@@ -319,7 +319,7 @@ static const char *explain_look_error(int e)
 	}
 }
 
-/* False: the place is not asked, or the handle is none. */
+/* Fills in what the helper is asked to open by its handle. False: the place is not asked, or the handle is none. */
 static bool handle_for(const struct place *at, const struct handle *h, struct helper_handle *ret)
 {
 	if (!at->asked || !h->bytes || h->bytes > HANDLE_MAX)
@@ -406,7 +406,7 @@ static int way_of_file(uint64_t key)
 	return (int)(key % (FILES / FILE_WAYS) * FILE_WAYS);
 }
 
-/* -1: it is not there. */
+/* Finds a file that is known by its handle; its place in the table. -1: it is not there. */
 static int find_file(const struct places *p, uint64_t key)
 {
 	int at = way_of_file(key);

@@ -21,7 +21,7 @@ struct helper {
 	struct helper_shared *shared;
 };
 
-/* 0, -errno. */
+/* Maps the memory through which the helper is asked. 0, -errno. */
 static int map_shared_page(struct helper *h)
 {
 	void *p = mmap(NULL, sizeof(*h->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -90,7 +90,7 @@ static _Noreturn void be_helper(struct helper_shared *shared, int from, int to, 
 	_exit(0);
 }
 
-/* -1: closed already. */
+/* Closes a descriptor. -1: closed already. */
 static void close_and_forget(int *fd)
 {
 	if (*fd >= 0)
@@ -251,7 +251,7 @@ static const struct fs_domain *domain_of(struct helper_domain *d)
 	return d->known ? fileid_domain_told(&told) : &unknown;
 }
 
-/* 0, or the -errno that the helper gave. */
+/* Takes over the identity of a file as the helper found it. 0, or the -errno that the helper gave. */
 static int take_id(struct helper_id *id, struct fileid *ret)
 {
 	if (id->r < 0)

@@ -69,7 +69,8 @@ static void fill_domain(const struct fs_domain *d, struct helper_domain *ret)
 	snprintf(ret->type, sizeof(ret->type), "%s", d->type);
 }
 
-/* r: what looking gave; negative: id is not read, and ret says only that. */
+/* Fills the identity of a file into the helper's answer. r: what looking gave; negative: id is not read, and ret
+ * says only that. */
 static void fill_identity(int r, const struct fileid *id, struct helper_id *ret)
 {
 	*ret = (struct helper_id){.r = r};
@@ -161,7 +162,8 @@ static int answer_look(struct helper_work *w, const char *mount, uint64_t dev, b
 	return w->mount[slot] ? 0 : -ENOMEM;
 }
 
-/* 0; -EPROTO: the question makes no sense; -ENODEV: another one is mounted there; -errno. */
+/* Does what a question asks for: watches a mount for these events of fanotify. 0; -EPROTO: the question makes no
+ * sense; -ENODEV: another one is mounted there; -errno. */
 static int answer_mark(const struct helper_work *w, uint32_t slot, uint64_t mask)
 {
 	struct statx st;
@@ -382,7 +384,8 @@ static void find_real(void *arg)
 	r->r = unasked_real(r->path, r->real);
 }
 
-/* follow: to where the path really leads. 0; -ETIMEDOUT; -errno, which is in w->a.found.id.r, too. */
+/* Does what a question asks for: identifies the file at a path. follow: to where the path really leads. 0;
+ * -ETIMEDOUT; -errno, which is in w->a.found.id.r, too. */
 static int answer_find(struct helper_work *w, bool follow)
 {
 	struct real found = {0};

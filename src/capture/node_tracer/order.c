@@ -32,7 +32,8 @@ struct turns {
 	size_t n, cap;  /* cap: of slots, a power of two */
 };
 
-/* NULL: there is none, with make: never, for there is room for all. */
+/* The turn of a process: what was seen of it in the order in which it is to be told. NULL: there is none, with make:
+ * never, for there is room for all. */
 static struct turn *turn_of(struct turns *s, pid_t pid, bool make)
 {
 	for (size_t i = (size_t)pid & (s->cap - 1);; i = (i + 1) & (s->cap - 1)) {
@@ -257,7 +258,8 @@ static void emit_until(struct tracer *t, struct turns *turns, size_t *told, size
 	}
 }
 
-/* NULL: it is told. Of directories all is told, for paths go by it. */
+/* The count of events that are passed over for the process's user, if this event is one of them. NULL: it is told.
+ * Of directories all is told, for paths go by it. */
 static uint64_t *passed_of(struct tracer *t, const struct notice *n, const struct proc *proc)
 {
 	const uint64_t names = FAN_ONDIR | FAN_CREATE | FAN_DELETE | FAN_MOVED_FROM | FAN_MOVED_TO | FAN_RENAME;

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* cost: none yet. There is room. */
+/* Adds one ability of this machine to the list. cost: none yet. There is room. */
 static struct tracer_cap *append_capability(struct tracer_caps *c, const char *name, bool works, const char *text)
 {
 	struct tracer_cap *cap = &c->cap[c->n++];
@@ -17,6 +17,7 @@ static struct tracer_cap *append_capability(struct tracer_caps *c, const char *n
 	return cap;
 }
 
+/* Takes an event and does nothing with it. */
 static void ignore_tracer_event(void *arg, const struct tracer_event *ev)
 {
 	(void)arg;

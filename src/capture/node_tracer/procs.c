@@ -61,7 +61,7 @@ struct proc *procs_find(const struct procs *p, pid_t pid)
 	return p->at[probe_slot(p, pid)];
 }
 
-/* False: no memory, and p is as it was. */
+/* Makes the table of processes twice as large. False: no memory, and p is as it was. */
 static bool double_table(struct procs *p)
 {
 	struct procs bigger = {.cap = p->cap * 2};

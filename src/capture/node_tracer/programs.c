@@ -50,7 +50,8 @@ static size_t power_below(size_t n)
 	return r;
 }
 
-/* ring_kb: for each processor, 0: 512; all rings together take RINGS_BYTES_MAX at most. 0; -errno with a sentence. */
+/* Makes the ring buffers through which BPF programs tell of events. ring_kb: for each processor, 0: 512; all rings
+ * together take RINGS_BYTES_MAX at most. 0; -errno with a sentence. */
 static int make_rings(struct programs *p, unsigned ring_kb, int map, struct err *err)
 {
 	unsigned shared = p->processors < RING_SHARED ? p->processors : RING_SHARED;

@@ -47,7 +47,7 @@ static int64_t clock_offset(void)
 	return offset;
 }
 
-/* 0, -errno. */
+/* Adds fd to what the tracer waits for. 0, -errno. */
 static int wait_for(struct tracer *t, int fd, uint32_t events)
 {
 	struct epoll_event ev = {.events = events};
@@ -64,8 +64,8 @@ static void set_timer(struct tracer *t, long ns)
 	timerfd_settime(t->timer, 0, &it, NULL);
 }
 
-/* Busy: read by time, so that no event wakes anybody. Quiet: by time, so that the next event's interval is not too
- * long, and when it comes. pace: PACE_BUSY or PACE_QUIET. */
+/* Sets how eagerly events are read. Busy: read by time, so that no event wakes anybody. Quiet: by time, so that the
+ * next event's interval is not too long, and when it comes. pace: PACE_BUSY or PACE_QUIET. */
 static void set_pace(struct tracer *t, int pace)
 {
 	if (pace == (int)t->pace)

@@ -70,7 +70,7 @@ static const char *explain_mark_error(int e)
 	}
 }
 
-/* True for all where no mounts were named. */
+/* Is this mount to be watched? True for all where no mounts were named. */
 static bool is_mount_wanted(const struct watch *w, const char *mount)
 {
 	if (!w->o.mounts)
@@ -235,7 +235,7 @@ static int compare_mounts_by_id(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-/* all: sorted by id. NULL: none. */
+/* Finds a mount by its id. all: sorted by id. NULL: none. */
 static struct mounted *mounted_find(struct mounted *all, size_t n, int id)
 {
 	struct mounted key = {.id = id};

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+/* May this user read the file? */
 static bool is_readable(const char *path)
 {
 	return access(path, R_OK) == 0;
@@ -18,7 +19,8 @@ static bool is_preloadable(const char *path)
 	return !path[strcspn(path, ": ")] && is_readable(path);
 }
 
-/* installed: the folder in the prefix. fits: of the file's whole path. False: none fits. ret has room for n bytes. */
+/* Finds a file of stemma's own: beside this program where it was built, or where it was installed. installed: the
+ * folder in the prefix. fits: of the file's whole path. False: none fits. ret has room for n bytes. */
 static bool find_library(const char *built, const char *installed, const char *name, bool (*fits)(const char *path),
                          char *ret, size_t n)
 {

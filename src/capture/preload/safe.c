@@ -47,7 +47,7 @@ static void *wait_for_bell(void *arg)
 	}
 }
 
-/* False only if it has surely ended. */
+/* Does the process run that program still? False only if it has surely ended. */
 static bool is_image_alive(uint32_t pid, uint32_t image, void *arg)
 {
 	/* A number of another pid namespace says nothing here. */

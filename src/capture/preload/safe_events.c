@@ -161,7 +161,8 @@ static void handle_image_event(struct safe *f, const struct safe_seen *x)
 		text_reset(&p->list[i]);
 }
 
-/* op: TERM_nameop; old: the name before, or NULL. Nothing for a file without a path. */
+/* Tells that a file got a name or lost it. op: TERM_nameop; old: the name before, or NULL. Nothing for a file
+ * without a path. */
 static void sproc_emit_name(struct safe *f, struct sproc *p, unsigned op, const struct file *file, const char *path,
                             const char *old, int64_t time)
 {
@@ -179,7 +180,8 @@ static unsigned access_mode_of_flags(uint64_t flags)
 	       (acc == O_WRONLY || acc == O_RDWR ? ACCESS_WRITE : 0u);
 }
 
-/* As access_begin, of a process of which all closes are seen. */
+/* Begins an access of a process of `--capture=safe`, of which all closes are seen. As access_begin. As access_begin,
+ * of a process of which all closes are seen. */
 static struct access *begin_sproc_access(struct safe *f, struct sproc *p, struct file *file, unsigned mode,
                                          unsigned via, bool sure, unsigned api, int64_t time,
                                          const struct fingerprint *before)

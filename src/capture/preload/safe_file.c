@@ -156,6 +156,7 @@ void ident_uses(struct sproc *p, struct ident *i, struct access *r, struct acces
 	i->refs += i->refs == 0;
 }
 
+/* t, held between from and to. */
 static int64_t clamp_time(int64_t t, int64_t from, int64_t to)
 {
 	return t < from ? from : t > to ? to : t;

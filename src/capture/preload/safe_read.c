@@ -180,7 +180,8 @@ static size_t extra_bytes_of_kind(unsigned kind)
 	}
 }
 
-/* False: it makes no sense; the program may have written anything. */
+/* Takes an event apart that a program has written into the shared memory. False: it makes no sense; the program may
+ * have written anything. */
 static bool parse_safe_event(const struct safe_event *e, struct safe_seen *ret)
 {
 	const unsigned char *p = (const unsigned char *)(e + 1), *end = (const unsigned char *)e + e->size;

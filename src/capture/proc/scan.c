@@ -165,7 +165,8 @@ static void push_pid(struct stack *k, pid_t pid)
 	k->v[k->n++] = pid;
 }
 
-/* ours: pid is the recorder, whose children have no known parent. */
+/* Puts the children of a process on the stack, to be looked at. ours: pid is the recorder, whose children have no
+ * known parent. */
 static void push_children(struct sup *s, struct stack *k, pid_t pid, bool ours)
 {
 	char name[64];

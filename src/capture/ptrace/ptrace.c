@@ -196,7 +196,8 @@ static void call_made(struct sup *s, struct work *k)
 	k->pending = s->pending;
 }
 
-/* owed: its end was seen earlier, so the number may be another's already. */
+/* Notes that a traced process or thread has ended. owed: its end was seen earlier, so the number may be another's
+ * already. */
 static void handle_tracee_end(struct worker *w, pid_t pid, int status, const struct rusage *used, bool owed)
 {
 	struct sup *s = &w->sup;

@@ -20,6 +20,7 @@ static long keeper_ptrace(long request, pid_t pid, long addr, long data)
 	return syscall(SYS_ptrace, request, (long)pid, addr, data);
 }
 
+/* Is the thread one that this keeper traces? */
 static bool is_traced_thread(const struct traced *t, pid_t tid)
 {
 	for (size_t i = 0; i < t->n; i++)
@@ -28,7 +29,7 @@ static bool is_traced_thread(const struct traced *t, pid_t tid)
 	return false;
 }
 
-/* False: no memory. */
+/* Adds a thread that this keeper traces. False: no memory. */
 static bool add_traced_thread(struct traced *t, pid_t tid)
 {
 	if (t->n == t->cap) {
@@ -43,7 +44,7 @@ static bool add_traced_thread(struct traced *t, pid_t tid)
 	return true;
 }
 
-/* Nothing if it is not known. */
+/* Forgets a thread that has ended. Nothing if it is not known. */
 static void forget_traced_thread(struct traced *t, pid_t tid)
 {
 	for (size_t i = 0; i < t->n; i++)

@@ -83,7 +83,7 @@ static bool hand_over_work(struct slow_fs *a, struct work *k)
 	}
 }
 
-/* False: no thread can be had, or none is needed. */
+/* Starts the thread that asks slow file systems, if it is needed. False: no thread can be had, or none is needed. */
 static bool start_slow_fs_thread(struct slow_fs *a)
 {
 	pthread_t t;

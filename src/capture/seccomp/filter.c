@@ -142,7 +142,8 @@ static unsigned emit_range_tree(struct build *b, unsigned from, unsigned first, 
 	return at - from - 1;
 }
 
-/* offset: in seccomp_data, bytes. Gives the place of the instruction. */
+/* Emits the load of a word of what the filter is called with. offset: in seccomp_data, bytes. Gives the place of the
+ * instruction. */
 static unsigned emit_filter_load(struct build *b, size_t offset)
 {
 	return emit_filter(b, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);

@@ -39,7 +39,7 @@ static void let_go_on(struct notify_slot *slot)
 	__atomic_store_n(&slot->id, 0, __ATOMIC_RELEASE);
 }
 
-/* Returns when nobody is left under the filter. */
+/* Answers stopped calls in place of the recorder that died. Returns when nobody is left under the filter. */
 static void serve_as_standby(void)
 {
 	/* What the dead had received and not answered nobody can receive again. */

@@ -240,7 +240,7 @@ static bool is_access_silent(void *arg)
 	return w != UINT64_MAX && w == p->wchar_exec;
 }
 
-/* As events have it. */
+/* What a file was like, in the form that events have. As events have it. */
 static struct access_print access_print_of(const struct fingerprint *fp)
 {
 	return (struct access_print){fp->known, fp->size, fp->mtime, fp->ctime};
@@ -286,7 +286,8 @@ static bool has_redirected(struct sup *s, const struct access *a)
 	return written == a->base[1] && p->rchar == a->base[0];
 }
 
-/* As an access: who set them, and both fingerprints. */
+/* Tells that a process set the times of a file, in the form of an access. As an access: who set them, and both
+ * fingerprints. */
 static void emit_times_set(struct sup *s, struct file *f, struct proc *p, int64_t start,
                            const struct fingerprint *before, const struct fingerprint *now)
 {

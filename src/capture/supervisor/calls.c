@@ -74,7 +74,7 @@ static void stop_sharing_memory(struct sup *s, struct proc *p)
 	feature_confine(s, p);
 }
 
-/* first_stop: the process was not known before this stop. */
+/* Calls the handler of a stopped call. first_stop: the process was not known before this stop. */
 static void dispatch_call(struct sup *s, struct proc *p, const struct trap *t, bool first_stop)
 {
 	const uint64_t *a = t->args;
@@ -250,6 +250,7 @@ static void dispatch_call(struct sup *s, struct proc *p, const struct trap *t, b
 	}
 }
 
+/* Is it one of the calls that rename, link or remove? */
 static bool is_name_call(enum call c)
 {
 	return c >= CALL_rename && c <= CALL_rmdir;

@@ -150,6 +150,7 @@ int calls_open_logged(struct sup *s, struct proc *p, const char *path, unsigned 
 	return calls_open_known(s, p, path, flags, how, time, &unknown, ret);
 }
 
+/* What identifies the file that was looked at. */
 static struct opened_id id_of(const struct statx *st)
 {
 	return (struct opened_id){.dev = fileid_dev(st), .ino = st->stx_ino};
@@ -256,7 +257,7 @@ void calls_open_again(struct sup *s, struct proc *p, const struct logged_file *w
 		add_opens(s, p, what, true, time, n);
 }
 
-/* False, too, where either is not known. */
+/* Are both fingerprints known and the same? False, too, where either is not known. */
 static bool prints_equal(const struct fingerprint *a, const struct fingerprint *b)
 {
 	return a->known && b->known && a->size == b->size && a->mtime == b->mtime && a->ctime == b->ctime;
@@ -299,7 +300,8 @@ int calls_open_changed(struct sup *s, struct proc *p, const char *path, unsigned
 	return 0;
 }
 
-/* Nothing is told of a directory, but it may be a file when the kernel looks. */
+/* Remembers a folder that is opened, as if it were a file. Nothing is told of a directory, but it may be a file when
+ * the kernel looks. */
 static void check_directory(struct sup *s, struct proc *p, struct where *w, const struct statx *st, bool follow)
 {
 	struct fingerprint none = {0};

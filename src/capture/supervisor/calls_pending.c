@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* op: TERM_nameop_*. Nothing without a path. */
+/* Tells that a file got a name or lost it. op: TERM_nameop_*. Nothing without a path. */
 static void emit_name_event(struct sup *s, struct proc *p, unsigned op, struct file *f, const char *path,
                             const char *old, int64_t time)
 {
@@ -107,7 +107,8 @@ void file_pin(struct file *f)
 		f->pins++;
 }
 
-/* 0 or -errno; -EAGAIN: the file system did not answer. */
+/* Identifies the file at one of the paths of a pending call, or gives what the look before has given. 0 or -errno;
+ * -EAGAIN: the file system did not answer. */
 static int stat_pending_path(const struct pending *d, const struct where *w, bool follow, struct statx *st)
 {
 	const int i = w == d->b;
@@ -119,8 +120,8 @@ static int stat_pending_path(const struct pending *d, const struct where *w, boo
 	              : where_statx(w, follow, st);
 }
 
-/* The same of what a call has made, which is no link: what else there is, is followed. It is told by one look. 0,
- * -errno. */
+/* Identifies what a call has made. That is no link; what else is there is followed, and told by one look. 0, -errno.
+ */
 static int stat_created(const struct pending *d, struct statx *st)
 {
 	if (d->far || d->told[0].known || !d->a->held)
@@ -188,7 +189,7 @@ bool pending_look(struct sup *s, pid_t tid)
 	return there;
 }
 
-/* False where that cannot be told, too: *ret_silent says so. */
+/* Is the file still found at that place? False where that cannot be told, too: *ret_silent says so. */
 static bool is_file_at(const struct pending *d, const struct where *w, const struct file *f, bool *ret_silent)
 {
 	struct statx st;
@@ -237,7 +238,7 @@ static void emit_created(struct sup *s, struct pending *d, const struct statx *s
 	races_made(s, d, f);
 }
 
-/* Also renames all that lies below a folder. */
+/* Tells that a file was renamed, and gives it its new name. Also renames all that lies below a folder. */
 static void emit_moved_file(struct sup *s, struct pending *d, struct file *f, const char *old, const char *new)
 {
 	emit_name_event(s, d->proc, TERM_nameop_rename, f, new, old, d->time);
@@ -278,7 +279,7 @@ static void emit_outlived_name(struct sup *s, struct pending *d)
 		emit_name_event(s, d->proc, TERM_nameop_seen, f, d->name_b, NULL, sup_now(s));
 }
 
-/* Nothing where the file's fingerprint is what it was. */
+/* Tells that a file was truncated, as an access that writes. Nothing where the file's fingerprint is what it was. */
 static void emit_truncated(struct sup *s, struct pending *d)
 {
 	struct statx st;

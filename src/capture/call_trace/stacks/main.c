@@ -54,7 +54,8 @@ static bool send_reply(int fd, const void *p, size_t n)
 	return r == (ssize_t)n;
 }
 
-/* n: the bytes received; exactly the head and the q->n bytes that it announces. */
+/* Has the whole question been received? n: the bytes received; exactly the head and the q->n bytes that it
+ * announces. */
 static bool is_whole_question(const struct stack_question *q, ssize_t n)
 {
 	return n >= (ssize_t)sizeof(*q) && (size_t)n == sizeof(*q) + q->n;

@@ -43,7 +43,7 @@ char *__cxa_demangle(const char *name, char *to, size_t *n, int *status); // NOL
 
 /* ---- what the traces ask ---- */
 
-/* False: no memory. */
+/* Makes room for one more element, of size bytes, behind the n elements of *p. False: no memory. */
 static bool grow_for_one(void **p, size_t *cap, size_t n, size_t size)
 {
 	if (n < *cap)
@@ -241,13 +241,14 @@ static const char *find_source_line(Dwarf_Die *cu, Dwarf_Addr at, int *ret)
 	return dwarf_linesrc(where, NULL, NULL);
 }
 
-/* line: of the source, 0 where it is not known. The text of the line follows; end_name_line ends it. */
+/* Writes the beginning of a line that names a place in a program. line: of the source, 0 where it is not known. The
+ * text of the line follows; end_name_line ends it. */
 static void begin_name_line(const struct place_names *t, int line)
 {
 	fprintf(t->to, "n %llx %c %d ", (unsigned long long)t->place->offset, t->place->interrupted ? 's' : 'r', line);
 }
 
-/* file may be NULL: not known. */
+/* Writes the end of a line that names a place, with its source file. file may be NULL: not known. */
 static void end_name_line(const struct place_names *t, const char *file)
 {
 	putc('\t', t->to);

@@ -159,7 +159,7 @@ static void *info_copy(const void *p)
 	return copy;
 }
 
-/* *ret: as strcmp; negative if it failed. */
+/* Compares the settings of two uses of the connector. *ret: as strcmp; negative if it failed. */
 static herr_t info_cmp(int *ret, const void *pa, const void *pb)
 {
 	const struct vol_info *a = pa, *b = pb;
@@ -259,7 +259,8 @@ static void *get_object(const void *p)
 	return H5(H5VLget_object)(v->under, v->id);
 }
 
-/* *ret: a context that the library frees with free_wrap_ctx. 0, -1. */
+/* Makes what is needed to wrap objects that the connector below makes. *ret: a context that the library frees with
+ * free_wrap_ctx. 0, -1. */
 static herr_t get_wrap_ctx(const void *p, void **ret)
 {
 	const struct vol *v = p;
@@ -423,13 +424,14 @@ static herr_t optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, void *
 
 /* ---- the class ---- */
 
+/* Nothing is to be prepared. Called by HDF5 when it loads the connector. */
 static herr_t initialize(hid_t list)
 {
 	(void)list;
 	return 0;
 }
 
-/* HDF5 may begin anew after it. */
+/* Forgets HDF5's native connector. Called by HDF5 when it unloads the connector. HDF5 may begin anew after it. */
 static herr_t terminate_connector(void)
 {
 	native = H5I_INVALID_HID;

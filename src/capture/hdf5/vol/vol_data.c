@@ -56,7 +56,8 @@ struct moving {
 	int64_t t; /* 0: nothing is noted */
 };
 
-/* False: no memory. Release m in any case. t is 0 where nothing is noted. */
+/* Begins the reading or writing of n datasets in one call. False: no memory. Release m in any case. t is 0 where
+ * nothing is noted. */
 static bool moving_begin(struct moving *m, size_t n, void *v[], hid_t type[], hid_t space[], hid_t dxpl, bool write)
 {
 	m->n = n;

@@ -54,7 +54,7 @@ static size_t ask_attribute(const struct vol *v, hid_t dxpl, char *room, size_t 
 	return len < n ? len : 0;
 }
 
-/* NULL: the file's name cannot be found out. */
+/* The file with that number of HDF5. NULL: the file's name cannot be found out. */
 static struct h5_open *find_or_add_vol_file(const struct vol *v, hid_t dxpl, unsigned long fileno)
 {
 	struct h5_open *f = h5_file_find(vol_lib, fileno);
@@ -71,7 +71,8 @@ static struct h5_open *find_or_add_vol_file(const struct vol *v, hid_t dxpl, uns
 	return h5_file_add(vol_lib, fileno, name, false); /* opened by an external link, or before a fork */
 }
 
-/* made: it was made just now, by that name. NULL: it cannot be told. */
+/* Finds out which object a handle of the connector leads to. made: it was made just now, by that name. NULL: it
+ * cannot be told. */
 static struct h5_obj *resolve_vol_object(const struct vol *v, bool made, hid_t dxpl)
 {
 	static const unsigned kinds[] = {TERM_kind_group, TERM_kind_dataset, TERM_kind_datatype};
@@ -122,7 +123,7 @@ struct place {
 	hid_t dxpl;
 };
 
-/* args: filled with what it asks for. */
+/* Asks the connector below about a link. args: filled with what it asks for. */
 static bool get_link(const struct place *p, const char *name, H5VL_link_get_args_t *args)
 {
 	H5VL_loc_params_t where = *p->where;

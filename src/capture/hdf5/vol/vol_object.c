@@ -257,6 +257,7 @@ static herr_t datatype_specific(void *obj, H5VL_datatype_specific_args_t *args, 
 			vol_free(v);                                                                                               \
 		return r;                                                                                                      \
 	}
+/* Opens an object of any kind, and notes that. Called by HDF5. */
 OPTIONS(file)
 GETS(group)
 OPTIONS(group)
@@ -342,7 +343,7 @@ static herr_t object_optional(void *obj, const H5VL_loc_params_t *where, H5VL_op
 
 /* ---- links ---- */
 
-/* NULL where the place is not told by a name. */
+/* The name by which a call names an object. NULL where the place is not told by a name. */
 static const char *location_name(const H5VL_loc_params_t *where)
 {
 	return where && where->type == H5VL_OBJECT_BY_NAME ? where->loc_data.loc_by_name.name : NULL;
@@ -411,12 +412,14 @@ static herr_t link_moves(bool moves, void *a, const H5VL_loc_params_t *from, voi
 	return r;
 }
 
+/* Copies a link, and notes that. Called by HDF5. */
 static herr_t link_copy(void *a, const H5VL_loc_params_t *from, void *b, const H5VL_loc_params_t *to, hid_t link,
                         hid_t access, hid_t dxpl, void **req)
 {
 	return link_moves(false, a, from, b, to, link, access, dxpl, req);
 }
 
+/* Moves a link, and notes that. Called by HDF5. */
 static herr_t link_move(void *a, const H5VL_loc_params_t *from, void *b, const H5VL_loc_params_t *to, hid_t link,
                         hid_t access, hid_t dxpl, void **req)
 {

@@ -44,7 +44,8 @@ struct going {
 
 static __thread struct going *left_behind __attribute__((tls_model("initial-exec")));
 
-/* env: bytes for its variables. NULL: no memory. From a vforked child it is the parent's to give back. */
+/* Makes what an exec needs: memory for the new environment and for the program's head. env: bytes for its variables.
+ * NULL: no memory. From a vforked child it is the parent's to give back. */
 static struct going *going_new(size_t env)
 {
 	size_t size = sizeof(struct going) + env;
@@ -92,7 +93,7 @@ static long read_program_at(int fd, void *to, size_t n, uint64_t at)
 #define MACHINE EM_AARCH64
 #endif
 
-/* word: up to 64 bytes. */
+/* Is word somewhere in s? word: up to 64 bytes. */
 static bool has_substring(const char *s, const char *word)
 {
 	size_t n = text_len(word, 64);
@@ -131,7 +132,8 @@ static bool needs_asan(int fd, struct going *g, unsigned nph)
 	return false;
 }
 
-/* n: bytes in g->head. By its class, its interpreter and whether it has the address sanitizer. */
+/* Can the recording library be loaded into an ELF program? n: bytes in g->head. By its class, its interpreter and
+ * whether it has the address sanitizer. */
 static enum fits elf_fits(int fd, struct going *g, long n)
 {
 	Elf64_Ehdr e;
@@ -294,7 +296,8 @@ static char *append_text(char *p, const char *text, size_t n)
 	return p + n;
 }
 
-/* The same with what takes us along, or without it; in `room`. What is there already stays as it is. */
+/* The environment for the new program: with what takes the recording library along, or without it (f); written into
+ * `room`. What is there already stays as it is, and v itself is given back where nothing changes. */
 static char *const *env_make(char *const *v, const struct env *e, enum fits f, void *room)
 {
 	char **out = room;

@@ -21,7 +21,7 @@ static bool stat_with_generation(int dirfd, const char *path, int flags, struct 
 	return there;
 }
 
-/* False: there is nothing to tell. */
+/* Begins to note a call that renames, links or removes. False: there is nothing to tell. */
 static bool naming_begin(struct naming *n, enum safe_name what, int d1, const char *p1, int f1, int d2, const char *p2)
 {
 	int keep = errno;

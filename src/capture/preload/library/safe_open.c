@@ -254,7 +254,7 @@ static int parse_open_mode(const char *mode)
 	                      : (both ? O_RDWR : O_RDONLY);
 }
 
-/* n may be negative: streams that closed. */
+/* Counts streams of stdio that are open. n may be negative: streams that closed. */
 static void count_streams(int n)
 {
 	__atomic_add_fetch(&safe_self->streams, (uint32_t)n, __ATOMIC_RELAXED);

@@ -148,8 +148,9 @@ struct safe_chunk *safe_claim(uint32_t kind)
 	return NULL;
 }
 
-/* As safe_claim() for events. If all chunks are taken, it gives the worker up to 10 ms to empty some. A worker that
- * does not come in that time is not waited for again until it has emptied one: a program is held up once. */
+/* Claims a chunk of the shared memory for events. As safe_claim() for events. If all chunks are taken, it gives the
+ * worker up to 10 ms to empty some. A worker that does not come in that time is not waited for again until it has
+ * emptied one: a program is held up once. */
 static struct safe_chunk *claim_or_wait(void)
 {
 	static uint32_t gave_up; /* 1: the last wait was in vain */

@@ -152,7 +152,7 @@ void words_end(struct words *w)
 	words_begin(w);
 }
 
-/* False: it is large already, or no memory. */
+/* Gives a text more room. False: it is large already, or no memory. */
 static bool words_grow(struct words *w)
 {
 	char *p = w->p == w->small ? raw_map(WORDS_BIG) : NULL;
@@ -515,7 +515,8 @@ static struct safe_handle *new_handle(uint32_t oid)
 			__atomic_fetch_add(&(what), (n), __ATOMIC_RELAXED);                                                        \
 	} while (0)
 
-/* t0: when the call began (ns); r: its result, below 0: it failed. */
+/* Adds one call to the row of its kind: bytes, calls, failures and time (ns). t0: when the call began (ns); r: its
+ * result, below 0: it failed. */
 static void row_add(struct safe_row *row, int64_t t0, int64_t r)
 {
 	int64_t t1 = safe_now();
