@@ -297,7 +297,7 @@ static int enter_build_jail(void *arg)
 	return in < 0 || dup2(in, STDIN_FILENO) < 0;
 }
 
-/* 0; -ECANCELED: it failed; -errno; with a sentence. */
+/* Runs the compiler as it was run, confined. 0; -ECANCELED: it failed; -errno; with a sentence. */
 static int run_recorded_compiler(struct again *a, const struct build *b, char *const *argv)
 {
 	struct confined x = {a, b, argv, recorded_environment(b), {.ruleset = -1}};

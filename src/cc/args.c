@@ -42,7 +42,8 @@ static void append_owned_argument(struct growing *g, char *word)
 	g->v[g->n] = NULL;
 }
 
-/* 0; -EFBIG: it is longer than `most`, or no regular file; -errno. */
+/* Reads a response file (@FILE), words for the compiler. 0; -EFBIG: it is longer than `most`, or no regular file;
+ * -errno. */
 static int read_response_file(const char *path, size_t most, struct buf *ret)
 {
 	struct stat st;
@@ -57,6 +58,7 @@ static int read_response_file(const char *path, size_t most, struct buf *ret)
 	return rc;
 }
 
+/* Is it white space, as in C's locale? */
 static bool is_blank(char c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');
@@ -122,7 +124,7 @@ static bool expand_file(struct growing *g, const char *path, unsigned depth)
 	return true;
 }
 
-/* Takes the word over. */
+/* Adds a word of the command line, or the words of the file that it names (@FILE). Takes the word over. */
 static void expand(struct growing *g, char *word, unsigned depth)
 {
 	if (word && word[0] == '@' && word[1] && expand_file(g, word + 1, depth))
@@ -235,7 +237,7 @@ static const char *const no_link[] = {"-c",           "-S",           "-E",     
                                       "--precompile", "--preprocess", "-dc",      "-ptx", "-cubin", "-fatbin",
                                       "--compile",    "--assemble",   "-emit-ast"};
 
-/* s is an option, with something behind its dash. */
+/* Is the option one of the list? s is an option, with something behind its dash. */
 static bool in(const char *s, const char *const *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

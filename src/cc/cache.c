@@ -37,7 +37,7 @@ static void append_cache_dir(struct cache_dirs *d, const char *path)
 		d->n++;
 }
 
-/* As it is written, and as the kernel calls it: a cache may use either. */
+/* Adds a folder of a cache. As it is written, and as the kernel calls it: a cache may use either. */
 static void put_both(struct cache_dirs *d, const char *path)
 {
 	char real[PATH_MAX];

@@ -48,14 +48,14 @@ void compiler_ask(char *const *argv, char *ret, size_t room)
 	buf_release(&printed);
 }
 
-/* ret: the first line that the compiler prints, "" if it fails. */
+/* Asks a compiler for one line about itself. ret: the first line that the compiler prints, "" if it fails. */
 static void ask_one_line(const char *path, const char *question, char ret[COMPILER_LINE])
 {
 	char *argv[] = {(char *)path, (char *)question, NULL};
 	compiler_ask(argv, ret, COMPILER_LINE);
 }
 
-/* False: there is none, or half of one. */
+/* Reads what the compiler has said of itself before. False: there is none, or half of one. */
 static bool read_cached_answers(const char *path, struct compiler *ret)
 {
 	char text[2 * COMPILER_LINE + 2];

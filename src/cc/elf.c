@@ -36,13 +36,13 @@ struct section {
 	uint64_t offset, size;
 };
 
-/* False also if the file is shorter. */
+/* Reads n bytes at offset `at`. False: an error. False also if the file is shorter. */
 static bool read_exactly(int fd, void *to, size_t n, uint64_t at)
 {
 	return io_pread(fd, to, n, at) == (ssize_t)n;
 }
 
-/* False: no ELF file of this byte order. */
+/* Reads the head of an ELF file. False: no ELF file of this byte order. */
 static bool open_image(int fd, struct image *ret)
 {
 	Elf64_Ehdr e;
@@ -62,7 +62,7 @@ static bool open_image(int fd, struct image *ret)
 	return true;
 }
 
-/* False: there is no such section, or it is damaged. */
+/* Reads the head of a section. False: there is no such section, or it is damaged. */
 static bool section_at(const struct image *m, unsigned i, struct section *ret)
 {
 	Elf64_Shdr w;
@@ -168,7 +168,8 @@ struct libdw {
 	const char *(*formstring)(Dwarf_Attribute *a);
 };
 
-/* False: there is no libdw with these functions. Close it by dlclose. */
+/* Loads libdw, by which the compilers of a program are found. False: there is no libdw with these functions. Close
+ * it by dlclose. */
 static bool load_libdw(struct libdw *ret)
 {
 	void *l = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -241,7 +242,8 @@ static void read_producers(int fd, struct lines *l)
 
 /* ---- needed libraries ---- */
 
-/* 0; -ENOMEM, then the file is in b, perhaps without its texts. */
+/* Adds a library that the program needs, by its name. 0; -ENOMEM, then the file is in b, perhaps without its texts.
+ */
 static int add_needed(struct build *b, const char *name)
 {
 	struct build_file *v = realloc(b->in.v, (b->in.n + 1) * sizeof(*v));
@@ -279,7 +281,7 @@ static int read_needed(const struct image *m, struct build *b)
 	return rc;
 }
 
-/* Empty: another machine. */
+/* The machine that an ELF file is for; static. Empty: another machine. */
 static const char *machine_name(unsigned machine)
 {
 	switch (machine) {

@@ -41,12 +41,14 @@ void files_free_all(struct files *f)
 
 /* ---- what kind of file it is ---- */
 
+/* Does s end with tail? */
 static bool ends(const char *s, const char *tail)
 {
 	size_t n = strlen(s), k = strlen(tail);
 	return n >= k && strcmp(s + n - k, tail) == 0;
 }
 
+/* Does s end with one of the tails? */
 static bool ends_in(const char *s, const char *const *tails, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -55,6 +57,7 @@ static bool ends_in(const char *s, const char *const *tails, size_t n)
 	return false;
 }
 
+/* Does s begin with head? */
 static bool begins(const char *s, const char *head)
 {
 	return strncmp(s, head, strlen(head)) == 0;
@@ -87,7 +90,7 @@ static unsigned role_by_bytes(int fd, unsigned otherwise)
 	return e.e_type == ET_REL ? TERM_role_object : TERM_role_library;
 }
 
-/* cwd may be NULL: relative words are not compared then. */
+/* Does the command line name this file? cwd may be NULL: relative words are not compared then. */
 static bool in_args(const struct record *r, const char *path, const char *cwd)
 {
 	const char *in = cwd && begins(path, cwd) && path[strlen(cwd)] == '/' ? path + strlen(cwd) + 1 : NULL;
@@ -181,7 +184,7 @@ static bool is_of_kernel(const char *path)
 
 /* ---- the list ---- */
 
-/* NULL: no memory. */
+/* Adds an input of the build. NULL: no memory. */
 static struct build_file *append_build_input(struct files *f)
 {
 	struct build_files *l = &f->list;
@@ -231,7 +234,7 @@ static struct build_file *note_file(struct collecting *g, char *path, unsigned r
 	return b;
 }
 
-/* rc: what came of its digest. */
+/* Sets size, time and digest of a file. rc: what came of its digest. */
 static void set_build_file_state(struct collecting *g, struct build_file *b, const struct digest *d, int rc,
                                  const struct stat *st)
 {
@@ -270,7 +273,7 @@ static int append_open_file(struct collecting *g, char *path, int fd, unsigned r
 	return 0;
 }
 
-/* Nothing can be read of it any more, or never could. 0, -ENOMEM. */
+/* Lists a file that cannot be read. Nothing can be read of it any more, or never could. 0, -ENOMEM. */
 static int append_unread(struct collecting *g, const char *given, unsigned role, const char *why)
 {
 	if (listed(g, given, role))
@@ -301,7 +304,8 @@ static int open_regular(const char *path, int *ret_fd, struct stat *st)
 	return 1;
 }
 
-/* 0, also where it is no regular file; what cannot be opened is listed as unread. -ENOMEM. */
+/* Adds a program that the compiler has run. 0, also where it is no regular file; what cannot be opened is listed as
+ * unread. -ENOMEM. */
 static int take_tool(struct collecting *g, const char *path)
 {
 	struct stat st;

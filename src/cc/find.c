@@ -29,7 +29,7 @@ static char *copy_str(struct str s)
 	return p;
 }
 
-/* NULL: no memory. */
+/* Adds an empty file to the list. NULL: no memory. */
 static struct build_file *append_loaded_file(struct build_files *l)
 {
 	if (!vec_has_room(l->v, l->n, l->room))
@@ -112,7 +112,7 @@ static int add_missing(struct build *b, uint64_t n)
 	return asprintf(&v[k], "unwritten %llu", (unsigned long long)n) < 0 ? (v[k] = NULL, -ENOMEM) : 0;
 }
 
-/* 1, 0: there is none, -errno. *ret is the caller's for build_release, if 1. */
+/* Reads a recorded build. 1, 0: there is none, -errno. *ret is the caller's for build_release, if 1. */
 static int read_build(struct store *s, store_id id, struct build *ret)
 {
 	struct loading l = {.s = s};
@@ -150,7 +150,7 @@ int build_get(struct store *s, struct str pub, struct err *err, struct build *re
 	return rc < 0 ? err_set(err, -rc, "cannot read the record of a build") : rc;
 }
 
-/* By build-id or digest; nid 0, d NULL: not known. */
+/* Did the build make this file? By build-id or digest; nid 0, d NULL: not known. */
 static bool made(const struct build *b, const unsigned char *id, size_t nid, const struct digest *d)
 {
 	for (size_t i = 0; i < b->out.n; i++) {
@@ -392,7 +392,7 @@ static int append_source(struct tracing *t, const struct build *b, const struct 
 	return 0;
 }
 
-/* pub: the record's public name. */
+/* Were the sources of that record taken already? pub: the record's public name. */
 static bool is_record_traced(const struct tracing *t, const char *pub)
 {
 	for (size_t i = 0; i < t->r->nrecords; i++)

@@ -30,7 +30,8 @@ static bool is_commit(const char *s, size_t n)
 	return (n == 40 || n == 64) && strspn(s, "0123456789abcdef") >= n;
 }
 
-/* The line of packed-refs that ends in the name. False: it has none, or cannot be read. */
+/* Looks for a name in git's packed-refs. The line of packed-refs that ends in the name. False: it has none, or
+ * cannot be read. */
 static bool packed(const char *path, const char *name, char ret[72])
 {
 	struct stat st;

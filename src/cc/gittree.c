@@ -100,7 +100,8 @@ struct cached_status {
 	struct look as;
 };
 
-/* ret_dir: the folder, ret: the file; both have room for n. False: too long. */
+/* Writes where the state of a working tree is cached. ret_dir: the folder, ret: the file; both have room for n.
+ * False: too long. */
 static bool format_answer_path(const char *cache, const char *top, char *ret_dir, char *ret, size_t n)
 {
 	return snprintf(ret_dir, n, "%s/trees", cache) < (int)n &&
@@ -118,7 +119,7 @@ static bool next_cstr(const char **at, const char *end, char *ret, size_t room)
 	return true;
 }
 
-/* False: there is none, or it is damaged. */
+/* Reads the cached state of a working tree. False: there is none, or it is damaged. */
 static bool read_cached_status(const char *path, struct cached_status *ret)
 {
 	char text[3 * PATH_MAX], number[3][24], end[8];
@@ -183,7 +184,7 @@ static bool still_holds(const struct cached_status *x, char *const *files, size_
 	return x->tree == TERM_tree_clean;
 }
 
-/* False also if it cannot be opened. */
+/* Is the folder on a file system that no other machine writes? False also if it cannot be opened. */
 static bool is_on_local_disk(const char *top)
 {
 	int fd = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

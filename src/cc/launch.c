@@ -37,7 +37,7 @@ static bool is_ourselves(const char *path)
 	return stat(path, &a) == 0 && stat("/proc/self/exe", &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/* *ret_why: an errno where it is not; EACCES stays over others, as execvp has it. */
+/* Can the file be run? *ret_why: an errno where it is not; EACCES stays over others, as execvp has it. */
 static bool is_executable(const char *path, int *ret_why)
 {
 	struct stat st;
@@ -52,8 +52,8 @@ static bool is_executable(const char *path, int *ret_why)
 	return true;
 }
 
-/* As execvp would. 0; -ELOOP: it is stemma itself; -ENAMETOOLONG; -errno. *ret_passed_over: stemma stood in PATH before
- * it. */
+/* Finds the compiler on PATH, stemma's own links of that name passed over. As execvp would. 0; -ELOOP: it is stemma
+ * itself; -ENAMETOOLONG; -errno. *ret_passed_over: stemma stood in PATH before it. */
 static int find_compiler(const char *name, char *ret, size_t n, bool *ret_passed_over)
 {
 	*ret_passed_over = false;

@@ -14,7 +14,7 @@ static uint32_t latest_image(const struct observed *s, uint32_t pid)
 	return VEC_NONE;
 }
 
-/* NULL: no memory. path must live as long as s. */
+/* Finds or adds a file that the command has opened. NULL: no memory. path must live as long as s. */
 static struct observed_file *observed_file_slot(struct observed *s, const char *path)
 {
 	uint32_t hash = hash_fold(hash_str(str_of(path))), at;
@@ -28,7 +28,7 @@ static struct observed_file *observed_file_slot(struct observed *s, const char *
 	return f;
 }
 
-/* 0, -ENOMEM. Notes that the file was opened, to read or to write. */
+/* Takes the entry of an open from the tape. 0, -ENOMEM. Notes that the file was opened, to read or to write. */
 static int take_open(struct observed *s, const struct tape_entry *e, const char *path)
 {
 	struct observed_file *f = observed_file_slot(s, path);
@@ -42,7 +42,8 @@ static int take_open(struct observed *s, const struct tape_entry *e, const char 
 	return 0;
 }
 
-/* 0, -ENOMEM. The latest exec of the same process has led to it. */
+/* Takes the entry of a program that began from the tape. 0, -ENOMEM. The latest exec of the same process has led to
+ * it. */
 static int append_image(struct observed *s, const struct tape_entry *e, const char *path)
 {
 	struct observed_image *m = vec_add(&s->images);
@@ -59,7 +60,8 @@ static int append_image(struct observed *s, const struct tape_entry *e, const ch
 	return 0;
 }
 
-/* second: the other name of a rename or link, else NULL. Kinds that are not known are passed over. 0, -ENOMEM. */
+/* Takes an entry of the tape. second: the other name of a rename or link, else NULL. Kinds that are not known are
+ * passed over. 0, -ENOMEM. */
 static int observe_tape_entry(struct observed *s, const struct tape_entry *e, const char *text, const char *second)
 {
 	switch (e->kind) {

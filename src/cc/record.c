@@ -65,7 +65,8 @@ static int take_argv(struct texts *t, char *const *argv, size_t *ret_cut)
 	return texts_end(t);
 }
 
-/* var: "NAME=VALUE" or "NAME"; by the table of names and of beginnings of names. */
+/* Is the variable one that is recorded with a build? var: "NAME=VALUE" or "NAME"; by the table of names and of
+ * beginnings of names. */
 static bool is_recorded_variable(const char *var)
 {
 	static const struct {
@@ -212,7 +213,7 @@ static int write_events(const struct record *r, const struct files *f, struct ev
 	return keep_end(w, err);
 }
 
-/* Both end with NULL; all words in the same order. */
+/* Are both command lines the same? Both end with NULL; all words in the same order. */
 static bool is_same_command(char *const *a, char *const *b)
 {
 	for (; *a && *b; a++, b++)
@@ -221,7 +222,8 @@ static bool is_same_command(char *const *a, char *const *b)
 	return !*a && !*b;
 }
 
-/* 0; -ENOMEM, or -errno with a sentence. f gets a gap where arguments were cut. */
+/* Writes the record of a build into the object or program. 0; -ENOMEM, or -errno with a sentence. f gets a gap where
+ * arguments were cut. */
 static int write_build_record(const struct record *r, struct files *f, struct err *err)
 {
 	struct texts argv = {0}, args = {0}, env = {0}, gaps = {0};

@@ -32,12 +32,14 @@ struct withspec {
 
 /* ---- a second pass, by clang ---- */
 
+/* Does the name end so, with something before it? */
 static bool has_extension(const char *s, const char *end)
 {
 	size_t n = strlen(s), k = strlen(end);
 	return n > k && strcmp(s + n - k, end) == 0;
 }
 
+/* Is the file a source in C++, by its name? */
 static bool is_cxx(const char *path)
 {
 	static const char *const ends_in[] = {".cc", ".cpp", ".cxx", ".C", ".c++", ".CPP", ".cp", ".ii"};
@@ -47,6 +49,7 @@ static bool is_cxx(const char *path)
 	return false;
 }
 
+/* Is the file a source in C or C++, by its name? */
 static bool is_c_source(const char *path)
 {
 	return has_extension(path, ".c") || has_extension(path, ".i") || is_cxx(path);
@@ -143,7 +146,8 @@ static size_t wrapper_arguments(const struct args *a, char room[WRAPPER_LINE], c
 	return n;
 }
 
-/* deps: where clang is to list what it read, as make would have it; NULL nowhere. 0, or -errno with a sentence. */
+/* Compiles a source to bitcode. deps: where clang is to list what it read, as make would have it; NULL nowhere. 0,
+ * or -errno with a sentence. */
 static int to_bitcode(const struct args *a, const char *source, const char *out, const char *deps, struct err *err)
 {
 	char **argv = calloc(a->n + 36 + WRAPPER_WORDS, sizeof(*argv)), room[WRAPPER_LINE];
@@ -205,7 +209,8 @@ static int to_bitcode(const struct args *a, const char *source, const char *out,
 
 /* ---- into an object ---- */
 
-/* The piece of a section (doc/format/spec.md): a mark, the length, the bitcode. 0; -errno with a sentence. */
+/* Writes the bitcode file `from` as a piece of an object's section to `to`. The piece of a section
+ * (doc/format/spec.md): a mark, the length, the bitcode. 0; -errno with a sentence. */
 static int wrap(const char *from, const char *to, struct err *err)
 {
 	struct objects_bytes b;
@@ -319,6 +324,7 @@ static int compile_traced(struct withspec *w, const char *bc, const char *object
 	return rc;
 }
 
+/* Puts a copy of s into place i of the words that are released with w. NULL: no memory. */
 static char *replace_owned(struct withspec *w, unsigned i, const char *s)
 {
 	free(w->owned[i]);
@@ -337,6 +343,7 @@ static const char wrap_all[] = "-Wl,--wrap=pthread_create"
 #undef COLLECTIVE
 #undef CALL
 
+/* Does the program with that specification call MPI? */
 static bool calls_mpi(const char *path)
 {
 	struct spec *s;
@@ -349,6 +356,7 @@ static bool calls_mpi(const char *path)
 	return found;
 }
 
+/* Is the command to make a shared library? */
 static bool makes_library(const struct args *a)
 {
 	for (size_t i = a->compiler + 1; i < a->n; i++)

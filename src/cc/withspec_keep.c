@@ -49,6 +49,7 @@ static int keep_spec(const char *from, const unsigned char *id, size_t n, const 
 	return rc;
 }
 
+/* Copies the bitcode for slices. 0; -EFBIG: it is larger than WITHSPEC_BITCODE_MOST; -errno, with a sentence. */
 static int keep_bitcode(const char *from, const char *to, struct err *err)
 {
 	struct objects_bytes file;

@@ -181,7 +181,7 @@ static bool is_write_refused(int r)
 	return r == -EACCES || r == -EPERM || r == -EROFS || r == -ENOSPC || r == -EDQUOT;
 }
 
-/* 0; -errno with a sentence, then no store is open. */
+/* Opens the store and brings its index up to date. 0; -errno with a sentence, then no store is open. */
 static int open_once(struct cmd *c, unsigned flags, struct err *err, struct store_index_stats *stats)
 {
 	struct store_index_options o = {.skew = config_duration(&c->config, CONFIG_skew),
@@ -222,7 +222,8 @@ static int open_and_index(struct cmd *c, unsigned flags, struct err *err, bool *
 	return 0;
 }
 
-/* no_index: as it is. Where an index cannot be written one is made in memory. A status, reported. */
+/* Opens the store for a question. no_index: as it is. Where an index cannot be written one is made in memory. A
+ * status, reported. */
 static int open_store(struct cmd *c, bool no_index, bool *ret_damaged)
 {
 	struct err err = {0}, again = {0};

@@ -50,7 +50,8 @@ static void print_tool(enum adopt_tool t, const struct adopt_jobs *jobs, const s
 	printf("  (%llu document%s)\n", ull(jobs->sources[t]), str_plural(jobs->sources[t]));
 }
 
-/* dry: nothing was added. STATUS_NOTHING if no document of a workflow was found. */
+/* Prints how much of what workflow systems left was taken in. dry: nothing was added. STATUS_NOTHING if no document
+ * of a workflow was found. */
 static int print_adopted(const struct adopt_jobs *jobs, const struct adopt_report *r, bool dry)
 {
 	uint64_t found = 0, written = 0;

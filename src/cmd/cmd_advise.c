@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 0 of nothing is 0. */
+/* The percentage that n is of `of`. 0 of nothing is 0. */
 static double percent_of(size_t n, size_t of)
 {
 	return of ? 100.0 * (double)n / (double)of : 0;
@@ -164,7 +164,8 @@ static int print_advice_text(const struct cmd *c, const struct advice *a)
 
 /* ---- JSON ---- */
 
-/* null: the method gave no answer, or was not tested. The caller owns it. */
+/* What one method advises, and how it would have done on past tasks. null: the method gave no answer, or was not
+ * tested. The caller owns it. */
 static json_t *method_json(const struct advised *of, enum method m)
 {
 	const struct backtest *b = &of->test[m];
@@ -252,7 +253,7 @@ static int print_advice_json(const struct advice *a)
 
 /* ---- all ---- */
 
-/* *ret: above 0 and below 1. A status, reported. */
+/* Reads a percentage as a share. *ret: above 0 and below 1. A status, reported. */
 static int take_percent(const struct cmd *c, const char *option, const char *text, double *ret)
 {
 	char *end;
@@ -287,7 +288,8 @@ static int take_options(struct cmd *c, const struct opts_advise *o, struct advic
 	return status;
 }
 
-/* request: the form of a batch system's lines, less than 0: text or JSON. A status, reported. */
+/* Prints what to request for the next task. request: the form of a batch system's lines, less than 0: text or JSON.
+ * A status, reported. */
 static int print_advice(struct cmd *c, const struct opts_advise *o, const struct advice_options *ao, int request)
 {
 	struct err err = {0};

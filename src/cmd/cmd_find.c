@@ -67,7 +67,7 @@ static int put_run(const struct find *w, const struct found_row *row, struct tab
 	return STATUS_OK;
 }
 
-/* As put_run. */
+/* Prints or adds a row for an execution. As put_run. */
 static int put_exec_row(const struct find *w, const struct found_row *row, struct table *t)
 {
 	struct exec_info x;

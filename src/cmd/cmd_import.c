@@ -65,7 +65,7 @@ static void report_passed_over(const char *path, const struct import_logs_report
 		       s_of(r->passed), s_of(r->passed));
 }
 
-/* list: JSON, NULL: text. A status, reported. */
+/* Imports an event log, and prints what was taken in. list: JSON, NULL: text. A status, reported. */
 static int import_log(const char *home, const char *path, json_t *list)
 {
 	struct err err = {0};
@@ -101,7 +101,8 @@ static int import_log(const char *home, const char *path, json_t *list)
 	return STATUS_OK;
 }
 
-/* list: JSON, NULL: text. STATUS_NOTHING: a part of it could not be read. A status, reported. */
+/* Imports a PROV document, and prints what was taken in. list: JSON, NULL: text. STATUS_NOTHING: a part of it could
+ * not be read. A status, reported. */
 static int import_prov(const char *home, const char *path, json_t *list)
 {
 	struct err err = {0};

@@ -40,7 +40,7 @@ static int write_note(struct cmd *c, const struct target *t, struct str text)
 	return keep_note(store_home(c->store), &n, &err) < 0 ? report_err(&err, STATUS_SELF) : STATUS_OK;
 }
 
-/* t: NULL: all. STATUS_NOTHING: there are none. */
+/* Prints the notes of a run or file. t: NULL: all. STATUS_NOTHING: there are none. */
 static int list_notes(struct cmd *c, const struct opts_note *o, const struct target *t)
 {
 	struct notes notes;

@@ -17,6 +17,7 @@
 
 /* ---- text ---- */
 
+/* The text of a member; "": it has none. */
 static const char *text_of(const json_t *o, const char *key)
 {
 	const char *s = json_string_value(json_object_get(o, key));
@@ -46,6 +47,7 @@ static void append_input(const json_t *in, struct buf *b)
 	append_place(in, b, " (", ")");
 }
 
+/* The input of the slice with that id, NULL: none. */
 static const json_t *input_of(const json_t *slice, json_int_t id)
 {
 	size_t i;
@@ -102,7 +104,7 @@ static void append_output(const json_t *out, struct buf *b)
 		buf_str(b, str_of(", called through a pointer"));
 }
 
-/* STATUS_NOTHING where no output is asked for. */
+/* Prints which inputs can reach the outputs. STATUS_NOTHING where no output is asked for. */
 static int print_slice_text(const json_t *slice, const struct opts_slice *o)
 {
 	const json_t *forbids = json_object_get(slice, "forbids");

@@ -36,7 +36,7 @@ static void file_uri(const char *path, struct buf *ret)
 			buf_printf(ret, "%%%02X", (unsigned)(unsigned char)*p);
 }
 
-/* path: FILE, or IRI=FILE. A status, reported. */
+/* Reads a document of RDF into the graph. path: FILE, or IRI=FILE. A status, reported. */
 static int read_document(struct asking *x, const char *path, bool named)
 {
 	struct err err = {0};
@@ -106,7 +106,7 @@ static int read_query(struct asking *x)
 	return rc < 0 ? report_err(&err, STATUS_SELF) : STATUS_OK;
 }
 
-/* STATUS_USAGE: it is no query. Reported. */
+/* Parses the query. STATUS_USAGE: it is no query. Reported. */
 static int parse(struct asking *x)
 {
 	struct err err = {0};
@@ -123,7 +123,7 @@ static int parse(struct asking *x)
 
 /* ---- tables for people ---- */
 
-/* *ret_cut: how many bytes of the IRI it stands for. NULL: none. */
+/* The prefix that shortens an IRI. *ret_cut: how many bytes of the IRI it stands for. NULL: none. */
 static const char *short_prefix(struct str iri, size_t *ret_cut)
 {
 	for (size_t i = 0; i < sparql_record_n_prefixes; i++) {
@@ -155,7 +155,7 @@ static void table_term(struct table *t, const struct rdf *r, rdf_id id)
 	buf_release(&shown);
 }
 
-/* STATUS_NOTHING: no row. A status, reported. */
+/* Prints the solutions as a table. STATUS_NOTHING: no row. A status, reported. */
 static int print_table(struct asking *x)
 {
 	const struct sparql_result *r = &x->result;
@@ -204,7 +204,8 @@ static int print_result(struct asking *x)
 	return rc < 0 ? report_lack(STATUS_SELF) : STATUS_OK;
 }
 
-/* With --check only the query is looked at. A status, reported. */
+/* Reads the query, loads what it asks, and answers it. With --check only the query is looked at. A status, reported.
+ */
 static int ask(struct asking *x)
 {
 	struct err err = {0};

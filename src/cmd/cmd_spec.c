@@ -41,7 +41,7 @@ static const struct spec_stat {
 };
 enum { N_SPEC_STATS = sizeof(spec_stats) / sizeof(spec_stats[0]) };
 
-/* offset: of a uint64_t in s, bytes. */
+/* Reads a number of the statistics. offset: of a uint64_t in s, bytes. */
 static uint64_t read_spec_stat(const struct spec_stats *s, size_t offset)
 {
 	uint64_t v;
@@ -263,7 +263,7 @@ static int make_temporary_spec(char **files, struct err *err, struct spec **ret)
 	return rc;
 }
 
-/* 0; -errno with a sentence. */
+/* Writes a specification to a file. 0; -errno with a sentence. */
 static int write_out(const struct spec *s, const char *path, struct err *err)
 {
 	struct buf b = {0};

@@ -40,6 +40,7 @@ enum {
 };
 static_assert((int)N_COMMANDS_IN_GROUPS == (int)COMMAND_COUNT, "each command is in one group of help_groups.def");
 
+/* Prints the usage and the list of commands. */
 static void print_usage(FILE *out)
 {
 	fputs("usage: stemma COMMAND [OPTION...] [ARGUMENT...]\n"
@@ -59,6 +60,7 @@ static void print_usage(FILE *out)
 	      out);
 }
 
+/* Reports a line that the reader of settings warns of. */
 static void report_config_line(void *arg, const char *line)
 {
 	(void)arg;

@@ -119,7 +119,7 @@ void feature_adopted(struct sup *s, struct proc *p)
 			s->features[i]->adopted(s, p);
 }
 
-/* False for a feature that never is. */
+/* Is the feature waiting for something, so that its tick is to be called? False for a feature that never is. */
 static bool is_busy(const struct sup *s, const struct feature *f)
 {
 	return f->busy && f->busy(s);

@@ -19,6 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* Is it a pipe, a socket or another file whose bytes are gone when they are read? */
 static bool is_stream_kind(const struct file *f)
 {
 	return f->kind != TERM_kind_regular && f->kind != TERM_kind_terminal;

@@ -64,7 +64,7 @@ static const struct io_row rows[] = {
     {SYS_accept4, TERM_ioapi_other, -1, -1, DESCRIPTOR},
 };
 
-/* NULL: it moves no bytes. */
+/* How a system call moves bytes between descriptors. NULL: it moves no bytes. */
 static const struct io_row *find_io_call(int nr)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -232,7 +232,7 @@ struct move {
 	uint64_t bytes;
 };
 
-/* False: it is not counted. */
+/* Takes a stopped mmap for a move of bytes from or to a file. False: it is not counted. */
 static bool enter_mmap(struct sup *s, struct proc *p, struct task *k, const struct trap *t, struct move *m)
 {
 	if (t->args[3] & MAP_ANONYMOUS)

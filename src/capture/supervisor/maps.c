@@ -26,7 +26,7 @@ struct mappings {
 	size_t n, cap;
 };
 
-/* False: no memory. */
+/* Adds the file of a mapping, once for segments that follow each other. False: no memory. */
 static bool add_mapping(struct mappings *m, uint64_t dev, uint64_t ino)
 {
 	if (!ino || (m->n && m->v[m->n - 1].ino == ino && m->v[m->n - 1].dev == dev))
@@ -43,7 +43,8 @@ static bool add_mapping(struct mappings *m, uint64_t dev, uint64_t ino)
 	return true;
 }
 
-/* 0.4 us a mapping, where the text takes 1. 0; -ENOTTY: this kernel is not to be asked so; another -errno. */
+/* Asks the kernel which files a process has mapped. 0.4 us a mapping, where the text takes 1. 0; -ENOTTY: this
+ * kernel is not to be asked so; another -errno. */
 static int query_mappings(int fd, struct mappings *m)
 {
 	for (uint64_t at = 0;;) {

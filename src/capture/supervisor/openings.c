@@ -33,8 +33,8 @@ struct openings {
 	struct opening *first;
 };
 
-/* As proc_has_one_thread, 2 us; of who is asked again and again by the folder held open, which takes a fifth. False
- * also where it cannot be told. */
+/* Has the process one thread? As proc_has_one_thread, 2 us; of who is asked again and again by the folder held open,
+ * which takes a fifth. False also where it cannot be told. */
 static bool ask_for_one_thread(struct sup *s, struct proc *p)
 {
 	char name[48];
@@ -104,6 +104,7 @@ static void unwatch_file(struct openings *o, struct file *f)
 	f->watch = 0;
 }
 
+/* Is an open of that file going on, so that it is not known yet whether it succeeds? */
 static bool has_opening_in_progress(const struct openings *o, const struct file *f)
 {
 	for (const struct opening *e = o->first; e; e = e->next)
@@ -112,7 +113,7 @@ static bool has_opening_in_progress(const struct openings *o, const struct file 
 	return false;
 }
 
-/* False: f cannot be watched. */
+/* Watches a file that is being opened, for changes meanwhile. False: f cannot be watched. */
 static bool watch_file(struct openings *o, struct file *f, const struct where *w)
 {
 	char path[sizeof(w->path) + 32];

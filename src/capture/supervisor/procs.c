@@ -99,7 +99,8 @@ static bool read_process_io(const struct proc *p, bool first_thread, char *text,
 	return procfs_read(p->pid, file, text, n) > 0;
 }
 
-/* first_thread: of that alone. False: the kernel does not tell. */
+/* How many bytes the process has written, by the kernel's count (wchar). first_thread: of that alone. False: the
+ * kernel does not tell. */
 static bool read_wchar(const struct proc *p, bool first_thread, uint64_t *ret)
 {
 	char text[512];
@@ -377,7 +378,8 @@ void proc_shield(struct sup *s, struct proc *p)
 
 static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned depth);
 
-/* NULL: it is none of the run's, it is gone, or the walk goes up too far. */
+/* The parent of a process, which is added if it is one of the run and not known yet. NULL: it is none of the run's,
+ * it is gone, or the walk goes up too far. */
 static struct proc *find_or_add_parent(struct sup *s, pid_t ppid, unsigned depth)
 {
 	if (ppid <= 1 || ppid == s->self || depth > 256)

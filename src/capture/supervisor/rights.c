@@ -15,7 +15,8 @@ static bool same_line(const char *ours, const char *theirs, const char *name)
 	return n == strcspn(b + 1, "\n") && !memcmp(a + 1, b + 1, n);
 }
 
-/* False, too, where it cannot be told. */
+/* Is the process in this process's namespace of that kind (a name below /proc/PID/ns)? False, too, where it cannot
+ * be told. */
 static bool same_namespace(pid_t pid, const char *name)
 {
 	char ours[48], theirs[48];

@@ -80,7 +80,7 @@ const struct listed *table_listed(const struct proc *p, bool handed, size_t *ret
 
 /* ---- listing, without the lock ---- */
 
-/* False: no memory, or too many. */
+/* Adds one descriptor of a process to the list. False: no memory, or too many. */
 static bool list_add(struct list *l, const struct procfs_fds *fds, const char *name)
 {
 	struct stat link;

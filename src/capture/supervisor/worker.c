@@ -392,7 +392,7 @@ static void see_stop(struct worker *w)
 		worker_stop(w->control, w->keeper);
 }
 
-/* False, too, if it is gone. */
+/* Is the process over, and not waited for yet? False, too, if it is gone. */
 static bool is_zombie(pid_t pid)
 {
 	char name[48], text[512];

@@ -71,6 +71,7 @@ static void end_attribute_use(struct sup *s, struct use *u)
 	sup_event(s, EVENT_access_end, sup_now(s), u->proc, &end);
 }
 
+/* The hash by which an attribute's name is found. */
 static uint64_t attribute_hash(const char *name)
 {
 	return hash_bytes(name, strlen(name));

@@ -244,7 +244,8 @@ EXPORT int dlclose(void *handle)
 
 /* ---- beginning and end ---- */
 
-/* False: it is none of ours. It stays mapped until the process ends. */
+/* Maps the tape into which this process tells what it does. False: it is none of ours. It stays mapped until the
+ * process ends. */
 static bool map_tape(const char *path)
 {
 	struct stat st;
@@ -264,7 +265,7 @@ static bool map_tape(const char *path)
 	return false;
 }
 
-/* False: it is too long. */
+/* Keeps the path of this library, with which it is preloaded into other programs. False: it is too long. */
 static bool copy_own_path(void)
 {
 	const char *file = symbols_own_file();

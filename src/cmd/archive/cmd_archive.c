@@ -19,7 +19,8 @@
 
 /* ---- submitting ---- */
 
-/* STATUS_OK, or STATUS_NOTHING where not all was taken in, which was reported. list: with json. */
+/* Takes the summaries of one file into the archive. STATUS_OK, or STATUS_NOTHING where not all was taken in, which
+ * was reported. list: with json. */
 static int submit_file(struct submit *u, const char *path, bool json, json_t *list)
 {
 	struct err err = {0};
@@ -126,7 +127,8 @@ static int take_figures(struct cmd *c, unsigned char *ret, size_t *ret_n)
 	return STATUS_OK;
 }
 
-/* text: keys with commas between, NULL none; ret has room for KEYS_MAX. A status, reported. */
+/* Reads the keys of --by. text: keys with commas between, NULL none; ret has room for KEYS_MAX. A status, reported.
+ */
 static int take_keys(struct cmd *c, const char *text, struct key *ret, size_t *ret_n)
 {
 	size_t n = 0;
@@ -169,7 +171,8 @@ const char *archive_key_name(const struct key *k, char ret[160])
 
 /* ---- counting ---- */
 
-/* values: room for all tasks. What is not known counts as absent. */
+/* Collects the values of one figure of a group's tasks. values: room for all tasks. What is not known counts as
+ * absent. */
 static void count_figure(const struct history *h, uint32_t group, size_t column, int64_t *values,
                          struct archive_figure *ret)
 {

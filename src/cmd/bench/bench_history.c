@@ -163,6 +163,7 @@ static void put_short(struct buf *b, const char *text)
 		buf_str(b, str_of("…"));
 }
 
+/* Releases the list of what differs. */
 static void release_differences(struct past_difference *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -192,7 +193,7 @@ static void print_differences(const struct past_difference *v, size_t n)
 	buf_release(&b);
 }
 
-/* 0 or -errno. */
+/* Prints one change of a benchmark's results, with what differs since. 0 or -errno. */
 static int print_change(struct store *s, const struct past *p, const struct past_series *x,
                         const struct change_point *c)
 {
@@ -214,7 +215,7 @@ static int print_change(struct store *s, const struct past *p, const struct past
 	return rc;
 }
 
-/* 0; -errno, of what changed. */
+/* Prints how a benchmark's results have changed. 0; -errno, of what changed. */
 static int print_series(struct store *s, const struct past *p, const struct past_series *x)
 {
 	struct buf b = {0};
@@ -243,7 +244,8 @@ static json_t *difference_json(const struct past_difference *d)
 	return o;
 }
 
-/* *ret_rc: 0, or -errno: then it is not whole. The caller's. */
+/* Makes the object of one change, with what differs since. *ret_rc: 0, or -errno: then it is not whole. The
+ * caller's. */
 static json_t *change_json(struct store *s, const struct past *p, const struct past_series *x,
                            const struct change_point *c, int *ret_rc)
 {
@@ -264,7 +266,7 @@ static json_t *change_json(struct store *s, const struct past *p, const struct p
 	return o;
 }
 
-/* As change_json. */
+/* Makes the object of a benchmark's results. As change_json. */
 static json_t *series_json(struct store *s, const struct past *p, const struct past_series *x, int *ret_rc)
 {
 	json_t *o = json_object(), *a = json_array();

@@ -34,7 +34,7 @@ static char *run_title(const struct run_info *run)
 	return ret;
 }
 
-/* NULL: no memory. */
+/* Finds or adds a benchmark by its id. NULL: no memory. */
 static struct past_bench *bench_at(struct past *p, const char *id)
 {
 	for (size_t i = p->n; i-- > 0;)
@@ -50,7 +50,7 @@ static struct past_bench *bench_at(struct past *p, const char *id)
 	return b;
 }
 
-/* wall: seconds, NAN not known. 0, -ENOMEM. */
+/* Adds a run to a benchmark. wall: seconds, NAN not known. 0, -ENOMEM. */
 static int append_past_run(struct past_bench *b, const struct run_info *run, double wall)
 {
 	store_id *runs = realloc(b->runs, (b->n + 1) * sizeof(*runs));
@@ -95,6 +95,7 @@ static int compare_benches(const void *pa, const void *pb)
 	return a->start != b->start ? (a->start > b->start) - (a->start < b->start) : strcmp(a->id, b->id);
 }
 
+/* Releases what a benchmark owns. */
 static void release_bench(struct past_bench *b)
 {
 	free(b->id);
@@ -131,7 +132,7 @@ static int gather_past(struct store *s, struct past *p)
 	return rc;
 }
 
-/* 0; -errno with a sentence. */
+/* Reads what the runs of each benchmark had in common: programs, libraries, machine. 0; -errno with a sentence. */
 static int read_witnesses(struct cmd *c, struct past *p, struct err *err)
 {
 	char *index = NULL;

@@ -20,7 +20,7 @@ static double quantile(const double *v, size_t n, double q)
 	return i + 1 < n ? v[i] + (v[i + 1] - v[i]) * (at - (double)i) : v[n - 1];
 }
 
-/* v: sorted by it; n > 0. */
+/* Sets the quantiles of a row from its values. v: sorted by it; n > 0. */
 static void set_quantiles(double *v, size_t n, struct bench_row *r)
 {
 	qsort(v, n, sizeof(*v), compare_row_values);
@@ -69,7 +69,8 @@ void bench_row_times(const char *name, double *v, size_t n, struct bench_row *r)
 		set_quantiles(v, known, r);
 }
 
-/* v: seconds where the row is of times, else a plain number; not negative. */
+/* Appends a value with the unit of its row. v: seconds where the row is of times, else a plain number; not negative.
+ */
 static void format_row_number(struct buf *b, const struct bench_row *r, double v)
 {
 	if (r->time)

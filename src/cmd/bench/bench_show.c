@@ -58,7 +58,7 @@ static int writers(struct store *s, store_id file, struct ids *runs)
 	return r < 0 ? r : 0;
 }
 
-/* 0, -ENOMEM. */
+/* Adds the name of a file to the list, which ends with NULL. 0, -ENOMEM. */
 static int append_file_name(struct bench_shown *x, const char *name)
 {
 	size_t n = 0;
@@ -468,7 +468,7 @@ static void sort_elements(const struct bench_shown *x, struct varied *v)
 	}
 }
 
-/* seconds: NAN where it is not known. */
+/* Adds a time to the table. seconds: NAN where it is not known. */
 static void add_time_cell(struct table *t, double seconds, struct buf *b)
 {
 	buf_reset(b);
@@ -521,7 +521,7 @@ static int print_run_rows(const struct cmd *c, const struct bench_shown *x)
 
 /* ---- JSON ---- */
 
-/* null: nothing is known of it. */
+/* The values of an element as a list. null: nothing is known of it. */
 static json_t *element_json(const struct element *e)
 {
 	json_t *a = json_array();
@@ -640,7 +640,7 @@ static int load_shown_runs(struct cmd *c, const struct ids *runs, struct bench_s
 	return r;
 }
 
-/* As the options ask for it. The exit status. */
+/* Prints a benchmark. As the options ask for it. The exit status. */
 static int print_shown(struct cmd *c, const struct opts_bench *o, const struct bench_shown *x)
 {
 	if (o->json)

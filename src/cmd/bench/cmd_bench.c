@@ -167,7 +167,8 @@ static size_t failures(const struct bench *b)
 	return failed;
 }
 
-/* The worst of the runs. */
+/* How much other programs disturbed a run, as a share of its time: by processor time (stolen: by that of other
+ * virtual machines). *ret_runs: in how many runs it was more than NOISE. The worst of the runs. */
 static double noise(const struct bench *b, bool stolen, size_t *ret_runs)
 {
 	double worst = 0;

@@ -52,6 +52,7 @@ const char *cc_link_name(const char *program)
 	return is_compiler(name) ? name : NULL;
 }
 
+/* Is it an option of stemma cc that takes no value? */
 static bool is_flag(const char *s)
 {
 	static const char *const flags[] = {"--help", "--help-all", "--note", "--spec", "--slice", "--trace", "--operands"};

@@ -83,7 +83,7 @@ static int print_json(const struct diff_view *v)
 	return r < 0 ? r : js_print(o, false);
 }
 
-/* False, too, where that cannot be told. */
+/* Is the run a repetition of another, by stemma rerun? False, too, where that cannot be told. */
 static bool is_rerun(struct store *s, store_id run)
 {
 	struct run_info r;

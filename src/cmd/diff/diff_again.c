@@ -241,7 +241,7 @@ static int report_empty_plan(const struct again_job *j)
 	return STATUS_USAGE;
 }
 
-/* By --rerun, or by what the user answers; without a terminal no. */
+/* Does the user agree that commands are run again? By --rerun, or by what the user answers; without a terminal no. */
 static bool agreed(const struct again_job *j)
 {
 	char answer[16];
@@ -255,6 +255,7 @@ static bool agreed(const struct again_job *j)
 	return fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y');
 }
 
+/* Says how the missing files can be had. */
 static void report_missing_hint(void)
 {
 	report_hint("restore the missing files, or repeat both runs with stemma run --trace; stemma run --keep-inputs "

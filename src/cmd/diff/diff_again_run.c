@@ -278,6 +278,7 @@ static _Noreturn void exec_traced_step(const struct again_job *j, int side, cons
 	_exit(127);
 }
 
+/* The word for what ended a program: a signal or its status. */
 static const char *ending_word(uint64_t ended)
 {
 	return ended == TERM_ending_signaled ? "signal" : "status";

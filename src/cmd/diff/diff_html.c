@@ -14,7 +14,7 @@ static const char head[] =
     "summary{font-weight:600;cursor:pointer;margin-top:.8rem}.n{color:#888;font-weight:400}ul{margin:.3rem 0}\n"
     "small{display:block;color:#888}\n</style></head><body>\n";
 
-/* 0, -errno. */
+/* Prints the differences of one category as HTML. 0, -errno. */
 static int print_html_category(const struct diff_view *v, enum diff_category category)
 {
 	const struct diff *d = v->d;

@@ -18,7 +18,8 @@ static void put_lines(const struct diff_view *v, const char *head, struct buf *b
 	}
 }
 
-/* 0, -errno. With v->max at most so many items, and how many more there are. */
+/* Prints the differences of one category. 0, -errno. With v->max at most so many items, and how many more there are.
+ */
 static int print_text_category(const struct diff_view *v, enum diff_category category)
 {
 	const struct diff *d = v->d;

@@ -123,7 +123,7 @@ static void name_files_that_go(struct trace_view *v, const char *folder)
 	}
 }
 
-/* STATUS_SAME, STATUS_DIFFERS or STATUS_SELF. */
+/* Prints the comparison of traces in the form that was asked for. STATUS_SAME, STATUS_DIFFERS or STATUS_SELF. */
 static int print_traces(struct cmd *c, const struct opts_diff *o, const char *const *words,
                         const struct traced_again *again, struct trace_view *v)
 {

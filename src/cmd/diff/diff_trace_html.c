@@ -27,7 +27,7 @@ static void print_definition(const char *term, struct buf *b)
 	buf_reset(b);
 }
 
-/* Nothing where the source is not there. */
+/* Prints the source around the difference. Nothing where the source is not there. */
 static void print_html_source(const struct trace_pair *p, const struct difference *d)
 {
 	struct source_lines lines;

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <math.h>
 
-/* 0, also where there is none; -errno. */
+/* Appends the name and the command of a run. 0, also where there is none; -errno. */
 static int run_name(struct store *s, store_id id, struct buf *b)
 {
 	struct run_info run;
@@ -94,8 +94,8 @@ int diff_side_name(const struct diff_view *v, int side, struct buf *b)
 	return r < 0 ? r : 0;
 }
 
-/* *ret_n: the version's number, 0 where there is none; bytes: with all digits; the size is left out where it is not
- * known. 0, -errno. */
+/* Appends the size of a version. *ret_n: the version's number, 0 where there is none; bytes: with all digits; the
+ * size is left out where it is not known. 0, -errno. */
 static int version_size(const struct diff_view *v, store_id id, uint64_t *ret_n, bool bytes, struct buf *b)
 {
 	struct version_info ver;
@@ -184,7 +184,7 @@ static void format_item_metric(struct buf *b, struct str s, bool bytes, bool wit
 		fmt_size(b, n, bytes);
 }
 
-/* max: bytes. What is longer ends with "...". */
+/* Appends the name, cut to a length. max: bytes. What is longer ends with "...". */
 static void format_cut_name(struct buf *b, struct str s, size_t max)
 {
 	fmt_name(b, str_n(s.p, s.n < max ? s.n : max));
@@ -391,7 +391,7 @@ static void cause_build(const struct diff *d, const struct diff_item *program, s
 		buf_printf(b, "\n  and %zu more that differ in its build", more - 1);
 }
 
-/* outputs: how many the side has. */
+/* Appends which outputs a difference reaches. outputs: how many the side has. */
 static void reach_text(const struct diff_item *i, size_t outputs, int side, struct buf *b)
 {
 	const char *name = side ? "B" : "A";

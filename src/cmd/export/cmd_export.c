@@ -19,7 +19,7 @@ struct ids {
 	size_t n;
 };
 
-/* False: no memory. */
+/* Adds a run to the list. False: no memory. */
 static bool append_run_id(struct ids *l, store_id id)
 {
 	store_id *v = realloc(l->v, (l->n + 1) * sizeof(*v));
@@ -42,7 +42,7 @@ static void selection_release(struct selection *s)
 	free(s->highlight.v);
 }
 
-/* highlight: text is a file that is to stand out. A status, reported. */
+/* Selects what a word names for the export. highlight: text is a file that is to stand out. A status, reported. */
 static int add_target(struct cmd *c, const char *text, bool only_file, struct selection *s, bool highlight)
 {
 	struct target t;
@@ -77,7 +77,7 @@ static int select_targets(struct cmd *c, const struct opts_export *o, struct sel
 	return status;
 }
 
-/* *ret: TIME_NONE if text is NULL. An exit status. */
+/* Reads a time of the command line. *ret: TIME_NONE if text is NULL. An exit status. */
 static int parse_when(struct cmd *c, const char *text, int64_t now, int64_t *ret)
 {
 	*ret = TIME_NONE;
@@ -86,7 +86,8 @@ static int parse_when(struct cmd *c, const char *text, int64_t now, int64_t *ret
 	return report_usage(c, "'%s' is not a time such as 2h, 90d or 2026-01-31T14:00", text);
 }
 
-/* path: NULL: standard output; a file is replaced only when all is written. A status, reported. */
+/* Writes the export to standard output or a file. path: NULL: standard output; a file is replaced only when all is
+ * written. A status, reported. */
 static int write_document(struct prov_source *p, const struct export_format *f, const struct export_options *eo,
                           const char *path)
 {

@@ -5,7 +5,8 @@
 
 #include <stdio.h>
 
-/* arg: the document's name, NULL the record. Lines that begin with a blank go on with the one before. */
+/* Prints a line of what is wrong with a document. arg: the document's name, NULL the record. Lines that begin with a
+ * blank go on with the one before. */
 static void print_check_line(void *arg, struct str line)
 {
 	struct buf b = {0};
@@ -19,7 +20,8 @@ static void print_check_line(void *arg, struct str line)
 	buf_release(&b);
 }
 
-/* name: as print_check_line. STATUS_NOTHING: it is not valid, or parts could not be read. */
+/* Reports whether a document is valid PROV. name: as print_check_line. STATUS_NOTHING: it is not valid, or parts
+ * could not be read. */
 static int report_check_verdict(const char *name, const struct check_report *r)
 {
 	const char *colon = name ? ": " : "";

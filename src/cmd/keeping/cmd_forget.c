@@ -39,7 +39,7 @@ static void resolve_text_offset(const struct forget *w, struct str *s)
 	*s = s->n ? str_n(w->text.p + (size_t)s->p, s->n) : str_of("");
 }
 
-/* 0, -ENOMEM; f's texts are still the caller's then. */
+/* Adds a file to those that are to be forgotten. 0, -ENOMEM; f's texts are still the caller's then. */
 static int append_forgotten_file(struct forget *w, struct keep_file f)
 {
 	if (!vec_has_room(w->files, w->n_files, w->cap_files))
@@ -48,7 +48,7 @@ static int append_forgotten_file(struct forget *w, struct keep_file f)
 	return 0;
 }
 
-/* 0, -ENOMEM. */
+/* Adds a text to those that are to be forgotten. 0, -ENOMEM. */
 static int add_word(struct forget *w, struct str s)
 {
 	if (!vec_has_room(w->words, w->n_words, w->cap_words))

@@ -158,7 +158,8 @@ static int search_path(struct secrets *s, const char *path, unsigned depth)
 
 /* ---- the record ---- */
 
-/* run: "" all of them. A status, reported. */
+/* Searches the record for secrets, and takes them out if that was asked for. run: "" all of them. A status,
+ * reported. */
 static int search_record(struct secrets *s, struct str run)
 {
 	struct err err = {0};

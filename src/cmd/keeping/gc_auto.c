@@ -33,7 +33,8 @@ static bool inside_run(void)
 	return false;
 }
 
-/* True, too, where it cannot be told: then nothing is done today. */
+/* Was the day's cleaning up done already? fd: of the file whose time says so. True, too, where it cannot be told:
+ * then nothing is done today. */
 static bool was_today(int fd)
 {
 	struct timespec now;

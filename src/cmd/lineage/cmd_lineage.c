@@ -15,7 +15,7 @@ enum format { FORMAT_tree, FORMAT_dot, FORMAT_svg, FORMAT_png, FORMAT_pdf, FORMA
 
 static const char *const format_words[] = {"tree", "dot", "svg", "png", "pdf", "json"};
 
-/* FORMAT_none: a word that is none. */
+/* The format that the options ask for. FORMAT_none: a word that is none. */
 static enum format format_of(const struct opts_lineage *o)
 {
 	if (!o->format)
@@ -28,7 +28,7 @@ static enum format format_of(const struct opts_lineage *o)
 
 #define LINES 500 /* more than anybody reads */
 
-/* False: it is no number. Not for the least one: 0 is one. */
+/* Reads a number of lines. False: it is no number. Not for the least one: 0 is one. */
 static bool lines_of(const char *text, uint64_t *ret)
 {
 	char *end;
@@ -106,7 +106,7 @@ static int print_lineage(struct cmd *c, const struct lineage_view *v, enum forma
 	return status;
 }
 
-/* The same by stages. A status, reported. v->l is that of the stages, which is gone then. */
+/* Prints the lineage by stages. v->l is that of the stages, which is gone then. A status, reported. */
 static int print_stages(struct cmd *c, struct lineage_view *v, enum format format)
 {
 	struct stages *st = NULL;

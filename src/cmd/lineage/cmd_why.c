@@ -257,7 +257,8 @@ int why_fmt_asked(const char *text, const struct file_target *t, const struct ve
 	return 0;
 }
 
-/* Nothing where a version was named. brief: without the seconds. 0, -errno. */
+/* Appends what the disk has in place of the recorded version. Nothing where a version was named. brief: without the
+ * seconds. 0, -errno. */
 static int fmt_disk(struct cmd *c, const struct file_target *t, size_t max, bool brief, struct buf *b)
 {
 	static const char *const words[] = {
@@ -481,8 +482,8 @@ static int hint_elsewhere(struct cmd *c, const struct why *n)
 	return r < 0 ? r : 0;
 }
 
-/* As JSON, with what is known of the version with the same bytes, and of the file that it came with: both may be NULL,
- * and are taken over. 0 or -errno. */
+/* Adds the answer about one file to the list. As JSON, with what is known of the version with the same bytes, and of
+ * the file that it came with: both may be NULL, and are taken over. 0 or -errno. */
 static int add_answer(struct cmd *c, const struct file_target *t, const struct why *n, const struct copies *copied,
                       json_t *same, json_t *in, json_t *list)
 {
@@ -603,7 +604,7 @@ static int explain_array(struct cmd *c, const char *text, unsigned how, json_t *
 	return status;
 }
 
-/* One operand. The status. */
+/* Prints or adds the answer about one word of the command line. One operand. The status. */
 static int explain(struct cmd *c, const char *text, unsigned how, json_t *list)
 {
 	int status = explain_array(c, text, how, list);

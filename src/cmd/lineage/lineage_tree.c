@@ -156,7 +156,7 @@ static int look_at_users(struct tree *t)
 	return 0;
 }
 
-/* As describe_version, of the node's execution or stage. */
+/* Describes an execution or stage. As describe_version, of the node's execution or stage. */
 static int describe_exec(struct tree *t, uint32_t node)
 {
 	struct exec_info x;
@@ -280,12 +280,13 @@ static int arrange(struct tree *t)
 	return r;
 }
 
+/* The name of a node. arg: the struct tree. */
 static const char *name_for_repeats(void *arg, uint32_t node)
 {
 	return node_name(arg, node);
 }
 
-/* 0, -errno. */
+/* Finds the branches that are shown as one. 0, -errno. */
 static int fold_repeats(struct tree *t)
 {
 	return repeats_find(&t->shape, t->v->l, name_for_repeats, t, t->v->options->all, &t->repeats);

@@ -17,7 +17,7 @@ bool why_is_folder(const char *text)
 	return stat(text, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Nothing is printed of a version that is not known. 0, -errno. */
+/* Appends the name of an input of a group. Nothing is printed of a version that is not known. 0, -errno. */
 static int fmt_group_input(struct cmd *c, const struct folder_group *g, size_t i, struct buf *b)
 {
 	struct version_info v;
@@ -102,7 +102,7 @@ static int fmt_group_files(struct zarr *z, const struct folder_group *g, struct 
 	return r;
 }
 
-/* 0, negative; then nothing is printed. */
+/* Prints a group of files that the same programs made. 0, negative; then nothing is printed. */
 static int print_group(struct cmd *c, struct zarr *z, const struct folder_group *g)
 {
 	struct buf b = {0};

@@ -12,7 +12,7 @@
 #define ARGV_MAX 120 /* bytes of a command line */
 #define USERS_MAX 4  /* workflows that used one version which are named */
 
-/* head: with time and stages. 1; 0: the record does not have it; -errno. */
+/* Appends what names a workflow. head: with time and stages. 1; 0: the record does not have it; -errno. */
 static int put_workflow(const struct workflows *w, uint32_t i, bool head, struct buf *b)
 {
 	struct strlist argv;
@@ -32,7 +32,7 @@ static int put_workflow(const struct workflows *w, uint32_t i, bool head, struct
 	return r;
 }
 
-/* 1; 0: the record does not have it; -errno. */
+/* Appends the name of a version. 1; 0: the record does not have it; -errno. */
 static int put_version(const struct workflows *w, store_id version, struct buf *b)
 {
 	struct version_info v;
@@ -93,7 +93,7 @@ static int by_maker(const void *pa, const void *pb)
 	                            : (a->shared > b->shared) - (a->shared < b->shared);
 }
 
-/* 0, -errno. */
+/* Prints a version that one workflow made and others used. 0, -errno. */
 static int print_made(const struct workflows *w, const struct screen *out, const struct made *m, bool head)
 {
 	struct buf b = {0};
@@ -109,7 +109,7 @@ static int print_made(const struct workflows *w, const struct screen *out, const
 	return r < 0 ? r : 0;
 }
 
-/* 0, -errno. */
+/* Prints all versions that workflows share, by who made them. 0, -errno. */
 static int print_makers(const struct workflows *w, const struct screen *out)
 {
 	size_t n = 0;
@@ -149,7 +149,7 @@ static int print_outside(const struct workflows *w, const struct screen *out)
 	return r < 0 ? r : 0;
 }
 
-/* 0, negative. */
+/* Prints what workflows share. 0, negative. */
 static int print_all(const struct workflows *w, const struct screen *out)
 {
 	int r = print_outside(w, out);

@@ -7,7 +7,7 @@
 
 enum format { METHODS_TEXT, METHODS_MARKDOWN, METHODS_JSON, METHODS_CFF, METHODS_NONE };
 
-/* METHODS_NONE: a word that is none. */
+/* The format that the options ask for. METHODS_NONE: a word that is none. */
 static enum format format_of(const struct opts_methods *o)
 {
 	static const char *const words[] = {"text", "markdown", "json", "cff"};

@@ -55,7 +55,8 @@ static void put_names(struct methods_view *v, size_t first, struct buf *b)
 	}
 }
 
-/* p: NULL where the package is not known; then name is the program's. */
+/* Writes the reference to a software package in the syntax of CITATION.cff. p: NULL where the package is not known;
+ * then name is the program's. */
 static void write_reference(struct methods_view *v, const struct package *p, struct str name, struct str notes)
 {
 	struct buf authors = {0};

@@ -107,7 +107,7 @@ static struct file *program_at(struct sup *s, struct where *w, const struct stat
 	return f;
 }
 
-/* NULL: there is nothing, or no memory. */
+/* The file of the program at that place. NULL: there is nothing, or no memory. */
 static struct file *program_at_path(struct sup *s, struct where *w)
 {
 	struct statx st;
@@ -308,7 +308,8 @@ struct str *exec_split(const struct buf *b, size_t count)
 	return v;
 }
 
-/* Nothing in runs of which only processes are recorded. */
+/* Begins the access by which an exec reads a program, or its interpreter. Nothing in runs of which only processes
+ * are recorded. */
 static void begin_exec_access(struct sup *s, struct proc *p, struct file *f, int64_t time)
 {
 	if (f && f->kind == TERM_kind_regular && !s->tree_only)

@@ -300,8 +300,8 @@ static bool read_env(const struct heads *heads, size_t first, size_t n, struct b
 	return !ret->failed;
 }
 
-/* Both vectors, the strings of what came ahead with one call; the environment as it is to be recorded if it fits.
- * False: not all of these can be read so. */
+/* Reads the arguments and the environment of an exec from the process. Both vectors, the strings of what came ahead
+ * with one call; the environment as it is to be recorded if it fits. False: not all of these can be read so. */
 static bool read_exec_vectors(const struct trap *t, const uint64_t vector[2], const struct exec_ahead *ahead,
                               struct vector ret[2], struct exec_pending *e)
 {

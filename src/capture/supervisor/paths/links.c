@@ -46,14 +46,14 @@ void links_forget(void)
 	dirs_forget();
 }
 
-/* NULL: it is not known. */
+/* What is known of a folder in this turn: its real path. NULL: it is not known. */
 static struct dir *dir_known(const char *path, size_t n, uint64_t hash)
 {
 	struct dir *d = &plain_dirs[hash % DIRS];
 	return d->turn == turn_now() && d->hash == hash && !strncmp(d->path, path, n) && !d->path[n] ? d : NULL;
 }
 
-/* turn: the one in which that was asked. */
+/* Remembers the folder, whose real path was asked for. turn: the one in which that was asked. */
 static void dir_know(const char *path, uint64_t hash, unsigned turn)
 {
 	struct dir *d = &plain_dirs[hash % DIRS];

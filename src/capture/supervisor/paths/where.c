@@ -128,7 +128,7 @@ void where_looking(char ret[LOOKS_AT])
 
 /* ---- paths ---- */
 
-/* Nothing is held then: what w held before is not given back. */
+/* Begins with a place of which nothing is known. Nothing is held then: what w held before is not given back. */
 static void where_clear(struct where *w, pid_t tid, int atfd)
 {
 	w->dirfd = AT_FDCWD;
@@ -387,7 +387,8 @@ static bool is_far(int dirfd, char *path, bool follow)
 	}
 }
 
-/* As is_far; of a relative path from its folder on, which is opened for that. */
+/* Does the path lead to a file system that may keep us waiting? As is_far; of a relative path from its folder on,
+ * which is opened for that. */
 static bool leads_far(const struct where *w, bool follow)
 {
 	char path[sizeof(w->path)], start[64];

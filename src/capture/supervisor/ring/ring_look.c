@@ -93,7 +93,8 @@ static uint32_t counter_at(const char *map, uint32_t at)
 	return __atomic_load_n((const uint32_t *)(const void *)(map + at), __ATOMIC_ACQUIRE);
 }
 
-/* 0 or -ENOMEM. Copies those that wait in the ring, `most` at most, to ret->calls (malloc'ed). */
+/* Copies calls that wait in an io_uring to be submitted. 0 or -ENOMEM. Copies those that wait in the ring, `most` at
+ * most, to ret->calls (malloc'ed). */
 static int copy_calls(const char *queues, const char *calls, const struct ring_shape *sh, uint32_t most,
                       struct ring_seen *ret)
 {

@@ -58,7 +58,7 @@ void rings_gap(struct sup *s, struct proc *p, const char *text)
 
 /* ---- which ring ---- */
 
-/* NULL: none that the process itself has, for all its threads, at that descriptor. */
+/* The io_uring at a descriptor. NULL: none that the process itself has, for all its threads, at that descriptor. */
 static struct ring *find_own_ring(const struct sup *s, const struct proc *p, int fd)
 {
 	for (struct ring *r = s->rings ? s->rings->all : NULL; r; r = r->next)
@@ -101,7 +101,7 @@ static struct ring *find_new_ring(const struct sup *s, const struct proc *p, pid
 	return r;
 }
 
-/* NULL: none. */
+/* The io_uring with that number. NULL: none. */
 static struct ring *find_ring_by_id(const struct sup *s, uint64_t id)
 {
 	for (struct ring *r = s->rings ? s->rings->all : NULL; r; r = r->next)
@@ -121,7 +121,7 @@ static void settle_outcome(struct sup *s, uint64_t id, enum ring_outcome outcome
 		}
 }
 
-/* Nothing is known of its calls any more. */
+/* Gives up on an io_uring: what became of its calls is not known. Nothing is known of its calls any more. */
 static void ring_lose(struct sup *s, struct ring *r)
 {
 	for (size_t i = 0; i < r->nops; i++)
@@ -378,7 +378,7 @@ static bool is_awaited(const struct sup *s, uint64_t call)
 	return false;
 }
 
-/* False: the process is over, or the ring. */
+/* Handles a call that is submitted through an io_uring. False: the process is over, or the ring. */
 static bool submit(struct sup *s, struct proc *p, const struct trap *t, uint64_t ring, const struct ring_call *c,
                    uint32_t at)
 {
@@ -405,7 +405,7 @@ static bool submit(struct sup *s, struct proc *p, const struct trap *t, uint64_t
 	return r != NULL;
 }
 
-/* As before any call that changes names. */
+/* Prepares for a call that changes names. As before any call that changes names. */
 static void expect_names(struct sup *s, struct proc *p, const struct trap *t)
 {
 	feature_bar(s, t->tid);

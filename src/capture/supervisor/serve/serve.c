@@ -72,7 +72,7 @@ static void *run_server_thread(void *arg)
 	return NULL;
 }
 
-/* NULL: no memory. */
+/* Makes what a thread needs that answers stopped calls. NULL: no memory. */
 static struct serving *serving_new(struct worker *w, struct notify_slot *slot)
 {
 	struct serving *s = calloc(1, sizeof(*s));
@@ -314,7 +314,7 @@ static void take_passes(struct worker *w)
 	}
 }
 
-/* False: who has the lock is held up, and calls go by. */
+/* Takes the supervisor's lock for a stopped call. False: who has the lock is held up, and calls go by. */
 static bool lock_for_stop(struct worker *w)
 {
 	while (pthread_mutex_trylock(&w->sup.lock) != 0) {
@@ -333,7 +333,8 @@ static bool lock_for_stop(struct worker *w)
 
 /* ---- stops that were put off ---- */
 
-/* Later: the last thread that receives may not wait for what it has to look at. False: there is no room. */
+/* Puts off a stopped call until somebody can wait for what it has to look at. Later: the last thread that receives
+ * may not wait for what it has to look at. False: there is no room. */
 static bool park_stop(struct worker *w, struct notify_slot *slot, const struct trap *t)
 {
 	struct notify_page *page = &w->control->page;
@@ -368,7 +369,7 @@ static bool unpark_stop(struct worker *w, struct trap *ret)
 
 /* ---- one stop ---- */
 
-/* injects: by the injection, which answers itself. */
+/* Lets the stopped call go on, or refuses it (an errno). injects: by the injection, which answers itself. */
 static void answer_stop(struct worker *w, const struct trap *t, int refuse, bool injects)
 {
 	struct sup *s = &w->sup;
@@ -428,7 +429,7 @@ static void handle_stop(struct worker *w, const struct trap *t)
 		answer_stop(w, t, refuse, injects);
 }
 
-/* Returns when another thread has begun to receive, or nobody is left. */
+/* Receives stopped calls and handles them. Returns when another thread has begun to receive, or nobody is left. */
 static void serve_stops(struct worker *w)
 {
 	struct sup *s = &w->sup;

@@ -53,7 +53,7 @@ struct tracee *shield_add(struct shield *g, pid_t tid, pid_t pid)
 	return *at;
 }
 
-/* Nothing if it is not known. */
+/* Forgets a process that the shield traces. Nothing if it is not known. */
 static void remove_tracee(struct shield *g, pid_t tid)
 {
 	struct tracee **at = tracee_slot(g, tid), *w = *at;
