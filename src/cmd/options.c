@@ -33,7 +33,7 @@ const struct command commands[COMMAND_COUNT] = {
 #define BASE 1000 /* getopt's value for row i is BASE + i */
 enum { OPT_STORE = 1, OPT_HELP, OPT_HELP_ALL };
 
-/* 0, -ENOMEM. value stays the caller's. */
+/* Adds a value of an option that may be given several times. 0, -ENOMEM. value stays the caller's. */
 static int append_option_value(struct texts *t, const char *value)
 {
 	const char **v = realloc(t->v, (t->n + 2) * sizeof(*v));
@@ -45,7 +45,8 @@ static int append_option_value(struct texts *t, const char *value)
 	return 0;
 }
 
-/* value: NULL only of a flag, or where it may be left out. 0; -EINVAL with a sentence; -ENOMEM. */
+/* Stores the value of an option in the struct of the command's options. value: NULL only of a flag, or where it may
+ * be left out. 0; -EINVAL with a sentence; -ENOMEM. */
 static int store_value(const struct option_row *row, void *opts, const char *value, struct err *err)
 {
 	void *field = (char *)opts + row->offset;

@@ -62,7 +62,8 @@ struct control {
 /* Numbers of descriptors: 0 the listener, then the connections, then those of the processes that answer. */
 enum { FIRST_CONNECTION = 1, FIRST_ANSWER = FIRST_CONNECTION + CONTROL_OPEN };
 
-/* n: the connection's number, by which its events are known. Errors are passed over. */
+/* Waits for events of a connection. n: the connection's number, by which its events are known. Errors are passed
+ * over. */
 static void watch_connection(struct control *c, int fd, uint32_t events, uint64_t n)
 {
 	struct epoll_event e = {.events = events, .data.u64 = c->first + n};
@@ -304,7 +305,7 @@ enum word {
 	WORD_COUNT
 };
 
-/* text: the question, changed. The answer is sent, or a process started that sends it. */
+/* Answers a question. text: the question, changed. The answer is sent, or a process started that sends it. */
 static void handle_request(struct control *c, struct connection *k, char *text)
 {
 	static const char *const names[] = {

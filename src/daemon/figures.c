@@ -110,7 +110,7 @@ void figures_table(const struct figures *f, const struct figures_now *now, unsig
 	}
 }
 
-/* As OpenMetrics has it: the name of a counter ends in _total. */
+/* Appends a metric. As OpenMetrics has it: the name of a counter ends in _total. */
 static void print_metric(struct buf *out, const char *name, const char *type, const char *help, double value)
 {
 	bool counter = type[0] == 'c';

@@ -126,7 +126,7 @@ static int apply_request(struct grain *g, const struct request *r, bool on, stru
 	return r->what == OF_JOB ? s.failed : e;
 }
 
-/* Nothing while suspended. What fails is passed over. */
+/* Applies the requests of all users. Nothing while suspended. What fails is passed over. */
 static void apply_all_requests(struct grain *g)
 {
 	struct err err = {0};

@@ -221,7 +221,7 @@ static void begin_session(struct logs *l, struct log *g)
 	emit_missed_gap(l, g);
 }
 
-/* Nothing where none is open. */
+/* Ends the session of a user's log. Nothing where none is open. */
 static void end_log_session(struct logs *l, struct log *g)
 {
 	struct event ev = {.kind = EVENT_session_end, .time = l->now};
@@ -250,7 +250,8 @@ static void make_room(struct logs *l)
 	l->hooks.begun(l->hooks.arg, old->uid);
 }
 
-/* NULL without memory; so find_or_add_log. */
+/* Finds or adds the account that bounds what a user's processes may have recorded. NULL without memory; so
+ * find_or_add_log. */
 static struct account *find_or_add_account(struct logs *l, uint32_t uid)
 {
 	uint32_t id = accounts_of(uid);
@@ -266,7 +267,7 @@ static struct account *find_or_add_account(struct logs *l, uint32_t uid)
 	return a;
 }
 
-/* NULL: no memory. */
+/* Finds or adds the log of a user. NULL: no memory. */
 static struct log *find_or_add_log(struct logs *l, uint32_t uid)
 {
 	struct log *g = l->last && l->last->uid == uid ? l->last : l->list;
@@ -362,7 +363,7 @@ static void look_at_disk(struct logs *l)
 	l->full = left < (l->full ? floor + floor / 8 : floor);
 }
 
-/* passed: ns since the last time. */
+/* Gives all accounts what they may use in the time that has passed. passed: ns since the last time. */
 static void refill_accounts(struct logs *l, int64_t passed)
 {
 	uint64_t rate = rate_of(l);

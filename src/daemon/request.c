@@ -99,8 +99,8 @@ static int ask_once(const char *question, unsigned wait_ms, struct err *err, cha
 	return n < 0 ? err_set(err, -n, "the daemon of this node does not answer") : n;
 }
 
-/* As ask_once, but asks again while the daemon is busy: whoever has all the room is put out after five seconds
- * (control.h). Its length, or -errno with a sentence; -EBUSY: it was busy all the time. */
+/* Asks the daemon a question. As ask_once, but asks again while the daemon is busy: whoever has all the room is put
+ * out after five seconds (control.h). Its length, or -errno with a sentence; -EBUSY: it was busy all the time. */
 static int ask_patiently(const char *question, unsigned wait_ms, struct err *err, char *room, int *ret_fd)
 {
 	for (unsigned tries = 1; tries <= 40; tries++) {

@@ -44,7 +44,7 @@ static bool is_setting_choice(size_t k, const char *text, char *ret, size_t size
 	return false;
 }
 
-/* False if it is none. */
+/* Reads a number with its unit: bytes of sizes, ns of times. False if it is none. */
 static bool parse_figure(enum type type, const char *text, double *ret)
 {
 	static const struct {

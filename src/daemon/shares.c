@@ -116,7 +116,7 @@ static void collect_user_folders(struct folders *all, const char *path, uint32_t
 		closedir(dir);
 }
 
-/* base: the daemon's folder; below "users" are the users' own. */
+/* Finds the folders of all users, with their sizes. base: the daemon's folder; below "users" are the users' own. */
 static void collect_all(struct folders *all, const char *base)
 {
 	char path[4096 + 64];
@@ -186,7 +186,7 @@ static uint64_t index_of_all(const char *base, bool remove)
 
 /* ---- accounts ---- */
 
-/* NULL: no memory. Valid until the next is added. */
+/* Finds or adds the share of an account. NULL: no memory. Valid until the next is added. */
 static struct shares_account *find_or_add_shares(struct shares *s, uint32_t id)
 {
 	for (size_t i = 0; i < s->n; i++)

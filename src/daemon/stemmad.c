@@ -47,7 +47,7 @@ static int print_error(const struct err *err)
 
 /* ---- settings ---- */
 
-/* arg: counts them, or NULL. */
+/* Reports a line of the settings that is wrong. arg: counts them, or NULL. */
 static void report_setting_slip(void *arg, const char *line)
 {
 	unsigned *n = arg;
@@ -81,6 +81,7 @@ static void texts_append(void *arg, const char *item)
 	v[t->n] = NULL;
 }
 
+/* Releases a list of texts of a setting. */
 static void release_setting_texts(struct texts *t)
 {
 	for (size_t i = 0; i < t->n; i++)
@@ -89,7 +90,8 @@ static void release_setting_texts(struct texts *t)
 	*t = (struct texts){0};
 }
 
-/* again: while it runs; one slip and the old ones stay. 0, or -errno with a sentence. */
+/* Reads the file of settings, with the options of the command line before it. again: while it runs; one slip and the
+ * old ones stay. 0, or -errno with a sentence. */
 static int read_settings(struct stemmad *d, bool again, struct err *err)
 {
 	struct settings s = {0};
@@ -127,7 +129,7 @@ static int read_settings(struct stemmad *d, bool again, struct err *err)
 
 /* ---- the world ---- */
 
-/* As logs_add. */
+/* Adds an event to a user's log. As logs_add. */
 static uint64_t add_to_log(void *arg, uint32_t uid, const struct event *ev)
 {
 	struct stemmad *d = arg;
@@ -148,13 +150,14 @@ static void begin_log_session(void *arg, uint32_t uid)
 	node_session(d->node, uid, world_now());
 }
 
+/* Reports what is wrong with the log of a user. */
 static void report_log_trouble(void *arg, uint32_t uid, const char *text)
 {
 	(void)arg;
 	stemmad_say("the log of user %u: %s", uid, text);
 }
 
-/* Also says which files cannot be observed. */
+/* Takes an event of the tracer. Also says which files cannot be observed. */
 static void handle_tracer_event(void *arg, const struct tracer_event *ev)
 {
 	struct stemmad *d = arg;
@@ -205,7 +208,7 @@ static void bring_up(void *arg)
 	logs_emit_gaps(d->logs, world_now());
 }
 
-/* operands: "metrics", or anything else for the table. */
+/* Writes the daemon's figures. operands: "metrics", or anything else for the table. */
 static void format_stats(void *arg, const char *operands, struct buf *out)
 {
 	struct stemmad *d = arg;
@@ -345,7 +348,7 @@ static void run_event_loop(struct stemmad *d)
 
 /* ---- start and end ---- */
 
-/* at: what epoll gives back of it. 0, -1 with errno. */
+/* Waits for fd in the main loop. at: what epoll gives back of it. 0, -1 with errno. */
 static int watch_input(struct stemmad *d, int fd, uint64_t at)
 {
 	struct epoll_event e = {.events = EPOLLIN, .data.u64 = at};
@@ -365,7 +368,7 @@ static const char *describe_tracer_mode(const struct tracer_caps *caps)
 	return files ? "node/fanotify" : "node/processes";
 }
 
-/* arg: the struct stemmad. The user has a log: see node_known. */
+/* Notes that the user has a log already. arg: the struct stemmad. The user has a log: see node_known. */
 static void mark_user_known(void *arg, uint32_t uid)
 {
 	struct stemmad *d = arg;
@@ -387,7 +390,7 @@ static int take_settings(struct stemmad *d)
 	return 0;
 }
 
-/* 0; -errno with a sentence. */
+/* Starts the tracer. 0; -errno with a sentence. */
 static int open_tracer(struct stemmad *d, struct err *err)
 {
 	const struct settings *s = &d->settings;
@@ -399,7 +402,7 @@ static int open_tracer(struct stemmad *d, struct err *err)
 	return tracer_open(&o, &d->tracer, err);
 }
 
-/* 0, -ENOMEM. */
+/* Makes what pairs and folds the tracer's events. 0, -ENOMEM. */
 static int make_node(struct stemmad *d)
 {
 	struct node_options o = {.keep_all = !strcmp(settings_text(&d->settings, SETTING_keep), "all"),
@@ -412,7 +415,7 @@ static int make_node(struct stemmad *d)
 	return d->node ? 0 : -ENOMEM;
 }
 
-/* 0; -errno with a sentence. */
+/* Opens the users' logs. 0; -errno with a sentence. */
 static int open_logs(struct stemmad *d, struct err *err)
 {
 	const struct settings *s = &d->settings;
@@ -466,7 +469,7 @@ static int open_loop(struct stemmad *d, struct err *err)
 	return 0;
 }
 
-/* 0; -errno with a sentence. */
+/* Opens the socket at which users ask. 0; -errno with a sentence. */
 static int open_socket(struct stemmad *d, struct err *err)
 {
 	const struct settings *s = &d->settings;
@@ -562,6 +565,7 @@ static int ask_stats(const char *operands)
 	return fflush(stdout) == 0 ? 0 : 125;
 }
 
+/* Prints the usage of stemmad. */
 static void print_daemon_usage(FILE *out)
 {
 	static const char *const lines[] = {
@@ -582,7 +586,7 @@ static void print_daemon_usage(FILE *out)
 		fprintf(out, "%s\n", lines[i]);
 }
 
-/* -1: it is to record; else it is done, with this status. */
+/* Reads the command line. -1: it is to record; else it is done, with this status. */
 static int read_arguments(struct stemmad *d, int argc, char **argv, struct err *err)
 {
 	for (int i = 1; i < argc; i++) {

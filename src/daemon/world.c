@@ -33,7 +33,7 @@ int64_t world_boot(void)
 
 static struct helper *helper; /* who looks */
 
-/* path: as the kernel gives it: pipes and memory have no real one. */
+/* The kind of a file, a term of the set kind. path: as the kernel gives it: pipes and memory have no real one. */
 static unsigned kind_of_statx(const struct statx *st, const struct fs_domain *d, const char *path)
 {
 	switch (st->stx_mode & S_IFMT) {
@@ -59,7 +59,7 @@ static unsigned kind_of_statx(const struct statx *st, const struct fs_domain *d,
 	}
 }
 
-/* Nothing is filled if it is another file by now. */
+/* Fills in what was found out of a file. Nothing is filled if it is another file by now. */
 static void fill_found(const struct fileid *f, const struct tracer_fileid *id, const char *path, struct node_found *ret)
 {
 	if (id && id->ino && (f->ino != id->ino || (id->dev && fileid_dev(&f->st) != id->dev)))

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* False where there is nobody to ask. */
+/* Asks the owner of the access a question. False where there is nobody to ask. */
 static bool was_asked(bool (*question)(void *arg), void *arg)
 {
 	return question && question(arg);

@@ -48,7 +48,8 @@ static void append_cleaned(enum how how, struct redact *r, struct buf *out, stru
 	}
 }
 
-/* 1 if it changed: *s is a place in bytes then, made a pointer at the end. 0, -ENOMEM. */
+/* Takes secrets out of a field of an event. 1 if it changed: *s is a place in bytes then, made a pointer at the end.
+ * 0, -ENOMEM. */
 static int clean_str(const struct row *row, struct redact *r, struct event_clean *room, struct str *s)
 {
 	size_t at = room->bytes.n;

@@ -77,7 +77,7 @@ static int64_t add_times_wrapping(int64_t a, int64_t b)
 
 /* One put_ and one get_ for each type of events.def. At the end of the event get_ gives what a missing field is. */
 
-/* Nothing without memory: out->failed. */
+/* Appends a number. Nothing without memory: out->failed. */
 static inline void put_u64(struct buf *out, uint64_t v, int64_t now)
 {
 	(void)now;
@@ -104,7 +104,7 @@ static void put_str(struct buf *out, struct str s, int64_t now)
 	buf_str(out, s);
 }
 
-/* As put_str. */
+/* Appends an identifier. As put_str. */
 static void put_id(struct buf *out, struct str s, int64_t now)
 {
 	put_str(out, s, now);
@@ -120,7 +120,7 @@ static void put_list(struct buf *out, struct strlist l, int64_t now)
 		put_str(out, l.items[i], now);
 }
 
-/* 0 at the end of the bytes: older events are shorter. False: it is damaged. */
+/* Reads a number. 0 at the end of the bytes: older events are shorter. False: it is damaged. */
 static inline bool get_u64(const unsigned char **p, const unsigned char *end, int64_t now, uint64_t *ret)
 {
 	(void)now;
@@ -130,7 +130,7 @@ static inline bool get_u64(const unsigned char **p, const unsigned char *end, in
 	return true;
 }
 
-/* False if the bytes end; *p moves on. */
+/* Reads a signed number. False if the bytes end; *p moves on. */
 static inline __attribute__((unused)) bool get_i64(const unsigned char **p, const unsigned char *end, int64_t now,
                                                    int64_t *ret)
 {
@@ -141,7 +141,7 @@ static inline __attribute__((unused)) bool get_i64(const unsigned char **p, cons
 	return true;
 }
 
-/* As get_u64; TIME_NONE at the end. */
+/* Reads a time. As get_u64; TIME_NONE at the end. */
 static inline bool get_time(const unsigned char **p, const unsigned char *end, int64_t now, int64_t *ret)
 {
 	uint64_t v;
@@ -155,7 +155,7 @@ static inline bool get_time(const unsigned char **p, const unsigned char *end, i
 	return true;
 }
 
-/* As get_u64; it stays where it is. */
+/* Reads a text, which stays where it is: As get_u64; it stays where it is. */
 static bool get_str(const unsigned char **p, const unsigned char *end, int64_t now, struct str *ret)
 {
 	uint64_t n;
@@ -239,13 +239,13 @@ static inline bool lacks_u64(uint64_t v)
 	return v == 0;
 }
 
-/* 0 stands for none. No field has this type yet. */
+/* Is the field empty? 0 stands for none. No field has this type yet. */
 static inline __attribute__((unused)) bool lacks_i64(int64_t v)
 {
 	return v == 0;
 }
 
-/* TIME_NONE stands for none. */
+/* Is the field empty? TIME_NONE stands for none. */
 static inline bool lacks_time(int64_t v)
 {
 	return v == TIME_NONE;
@@ -328,7 +328,8 @@ int event_encode(struct buf *out, const struct event *ev, int64_t before)
 	return r < 0 ? r : -ENOMEM;
 }
 
-/* False: the bytes end within a field. Fields that are not there are 0, empty or TIME_NONE. */
+/* Reads the fields of an event. False: the bytes end within a field. Fields that are not there are 0, empty or
+ * TIME_NONE. */
 static bool get_fields(const unsigned char *p, const unsigned char *end, struct event *ev)
 {
 	switch (ev->kind) {

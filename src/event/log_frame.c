@@ -106,7 +106,7 @@ void log_frames_flush(struct log_frames *f)
 	buf_reset(&f->events);
 }
 
-/* The same of an event that is clean. */
+/* Adds an event that has no secrets in it. Its seq; 0: it was not added, and f->error says why. */
 static uint64_t add_clean(struct log_frames *f, const struct event *ev)
 {
 	const size_t had = f->events.n;

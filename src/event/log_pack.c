@@ -138,7 +138,7 @@ static bool get_shortest_varint(const unsigned char **p, const unsigned char *en
 	return varint_get(p, end, ret) && (size_t)(*p - from) == varint_size(*ret);
 }
 
-/* False: it is damaged. */
+/* Reads a text. False: it is damaged. */
 static bool get_bytes(const unsigned char **p, const unsigned char *end, struct str *ret)
 {
 	uint64_t n;
@@ -237,7 +237,8 @@ static size_t common_prefix(struct str a, struct str b)
 	return i;
 }
 
-/* 0, length and bytes; or how many bytes are those of which string of the ring, and the rest. */
+/* Writes a text, by what it shares with a recent one: 0, length and bytes; or how many bytes are those of which
+ * string of the ring, and the rest. */
 static void pack_string(const struct context *c, struct buf *out, struct str s)
 {
 	size_t best = 0;

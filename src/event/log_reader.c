@@ -30,7 +30,7 @@ struct log_reader {
 	int64_t time; /* of the event before */
 };
 
-/* 0, -ENOMEM. */
+/* Makes a reader. 0, -ENOMEM. */
 static int reader_new(struct log_reader **ret)
 {
 	struct log_reader *r = calloc(1, sizeof(*r));

@@ -210,7 +210,7 @@ int crate_open(const char *path, struct err *err, struct crate **ret)
 	return 0;
 }
 
-/* As zip_put. 0, -errno with a sentence. */
+/* Copies a file into the folder. As zip_put. 0, -errno with a sentence. */
 static int dir_put(struct crate *c, const char *name, int fd, uint64_t size, struct err *err)
 {
 	int to, r = export_dir_file(&c->dir, name, err, &to);

@@ -48,7 +48,7 @@ static bool is_below_folder(struct str dir, struct str path)
 	return path.n > dir.n && str_starts(path, dir) && path.p[dir.n] == '/';
 }
 
-/* As seen from cwd, with ../ where the path lies elsewhere in the dataset. */
+/* Writes a path As seen from cwd, with ../ where the path lies elsewhere in the dataset. */
 static void format_relative_path(struct str cwd, struct str path, struct buf *b)
 {
 	size_t same = 0;
@@ -68,7 +68,8 @@ static void format_relative_path(struct str cwd, struct str path, struct buf *b)
 	buf_str(b, str_n(path.p + same + 1, path.n - same - 1));
 }
 
-/* 0, also where it is none of the dataset; -errno. Files outside of it are listed. */
+/* Adds a file to the record of inputs and outputs. 0, also where it is none of the dataset; -errno. Files outside of
+ * it are listed. */
 static int add_file_to_record(struct prov_source *p, const struct work *w, const struct work_file *wf, struct record *d)
 {
 	struct version_info v;
@@ -94,7 +95,7 @@ static int add_file_to_record(struct prov_source *p, const struct work *w, const
 	return texts_set_add(wf->output ? &d->outputs : wf->code ? &d->extra : &d->inputs, f.path, 0, 0);
 }
 
-/* 0, -errno. */
+/* Collects the files that the run read and wrote. 0, -errno. */
 static int collect_record_files(struct prov_source *p, const struct work *w, struct record *d)
 {
 	int r = 0;
@@ -144,7 +145,7 @@ static void write_record_command(struct jsonw *j, const struct run_info *run)
 	buf_release(&quoted);
 }
 
-/* but: those are left out, NULL none. */
+/* Writes a list of paths as a member. but: those are left out, NULL none. */
 static void put_paths(struct jsonw *j, const char *name, const struct record *d, const struct texts_set *t,
                       const struct texts_set *but)
 {

@@ -32,7 +32,7 @@ struct picture {
 
 /* ---- what is thick ---- */
 
-/* The same two ends by another kind of relation are another edge. */
+/* The key of an edge of the graph: The same two ends by another kind of relation are another edge. */
 static store_id edge_key(enum prov_kind kind, store_id from, store_id to)
 {
 	const store_id of[] = {kind, from, to};
@@ -123,6 +123,7 @@ static void write_dot_tooltip(struct picture *d, const struct prov_statement *st
 	out_text(d->out, after);
 }
 
+/* Writes the name of a node, in quotation marks. */
 static void write_dot_id(struct out *o, struct str id)
 {
 	out_char(o, '"');
@@ -130,7 +131,7 @@ static void write_dot_id(struct out *o, struct str id)
 	out_char(o, '"');
 }
 
-/* -ENOMEM, or -errno of the output; 0. */
+/* Did anything fail while the picture was made? -ENOMEM, or -errno of the output; 0. */
 static int picture_status(struct picture *d)
 {
 	return d->text.failed || d->cluster.failed || d->node.failed ? -ENOMEM : -d->out->error;
@@ -252,7 +253,7 @@ static int write_dot_execution(void *arg, const struct prov_statement *st)
 	return picture_status(d);
 }
 
-/* False if nothing is to be highlighted. */
+/* Is the edge on the way to what is to stand out? False if nothing is to be highlighted. */
 static bool is_highlighted_edge(const struct picture *d, const struct prov_statement *st)
 {
 	if (!d->highlighted)
@@ -291,7 +292,7 @@ static int write_dot_edge(void *arg, const struct prov_statement *st)
 	return picture_status(d);
 }
 
-/* 0; -errno, with a sentence but for out->error. */
+/* Writes the graph in Graphviz's language. 0; -errno, with a sentence but for out->error. */
 static int write_dot(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	struct picture d = {.out = out, .p = p};
@@ -325,7 +326,7 @@ static int write_dot(struct prov_source *p, struct out *out, const struct export
 	return r;
 }
 
-/* 0, -errno with a sentence. */
+/* Writes the selection in Graphviz's language. 0, -errno with a sentence. */
 int export_dot(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	return write_dot(p, out, o, err);

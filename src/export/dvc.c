@@ -96,7 +96,7 @@ static void write_yaml_comment(struct out *o, const char *words, struct str s)
 
 /* ---- which executions are stages ---- */
 
-/* 1, 0: it is not in the store, -errno. */
+/* Reads a version and its file. 1, 0: it is not in the store, -errno. */
 static int load_version_file(struct stages *t, store_id version, struct version_info *v, struct file_info *f)
 {
 	int r = store_version(t->s, version, v);
@@ -203,7 +203,8 @@ static int made_inside(struct stages *t, size_t stage, store_id version)
 	return r;
 }
 
-/* 0, also where it has no name any more, or is inside the stage alone; -errno. */
+/* Adds a file to those that a stage reads or writes. 0, also where it has no name any more, or is inside the stage
+ * alone; -errno. */
 static int add_stage_file(struct stages *t, size_t stage, const struct work_file *w, struct files *to)
 {
 	struct version_info v;
@@ -223,7 +224,7 @@ static int add_stage_file(struct stages *t, size_t stage, const struct work_file
 	return r < 0 ? r : 0;
 }
 
-/* Nothing if there are none. persist may be NULL. */
+/* Writes a list of paths in YAML. Nothing if there are none. persist may be NULL. */
 static void write_path_list(struct stages *t, const char *name, const struct texts_set *paths,
                             const struct texts_set *persist)
 {
@@ -386,7 +387,7 @@ static int put_failed(struct stages *t)
 	return r < 0 ? r : t->text.failed ? -ENOMEM : 0;
 }
 
-/* 0, -errno with a sentence. */
+/* Writes stages of DVC (dvc.yaml). 0, -errno with a sentence. */
 int export_dvc_stage(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	struct stages t = {.out = out, .s = prov_store(p)};

@@ -65,7 +65,7 @@ static bool is_told_edge(const struct statement *t, const struct edge *e)
 	       (!prov_selection(t->p)->lineage.certain && (e->via == TERM_via_data || e->via == TERM_via_descriptor));
 }
 
-/* 0, also where it is no work of anybody's; -errno. */
+/* Adds a file to the materials or products. 0, also where it is no work of anybody's; -errno. */
 static int append_item(struct statement *t, const struct exec_info *x, const struct edge *e, bool made)
 {
 	struct version_info v;
@@ -88,7 +88,7 @@ static int append_item(struct statement *t, const struct exec_info *x, const str
 	return to->path ? 0 : -ENOMEM;
 }
 
-/* 0, -errno. */
+/* Adds what the run's executions read and wrote. 0, -errno. */
 static int append_run_items(struct statement *t)
 {
 	store_id *execs = NULL;
@@ -201,7 +201,7 @@ static int find_or_compute_digests(struct statement *t)
 
 /* ---- the document ---- */
 
-/* As a member of the object that is being written. */
+/* Writes a digest, As a member of the object that is being written. */
 static void write_digest_object(struct jsonw *j, const struct digest *d)
 {
 	char text[DIGEST_TEXT];
@@ -212,7 +212,7 @@ static void write_digest_object(struct jsonw *j, const struct digest *d)
 	jsonw_close(j, '}');
 }
 
-/* file://HOST/PATH, with what a URI does not allow escaped. */
+/* Writes the URI of a file: file://HOST/PATH, with what a URI does not allow escaped. */
 static void put_uri(struct jsonw *j, struct str host, const char *path)
 {
 	jsonw_key(j, "", "uri");
@@ -251,7 +251,7 @@ static size_t write_item_list(struct jsonw *j, const struct statement *t, const 
 	return n;
 }
 
-/* As a member of the object that is being written: the host. */
+/* Writes who ran it, As a member of the object that is being written: the host. */
 static void put_builder(struct jsonw *j, const struct run_info *run)
 {
 	jsonw_key(j, "", "builder");
@@ -337,7 +337,8 @@ static void put_statement(struct out *out, const struct statement *t, const stru
 	jsonw_release(&j);
 }
 
-/* 0; -ENOENT: there is no such run; -EINVAL: no output has a digest; -errno; with a sentence. */
+/* Collects materials and products of the run, with their digests. 0; -ENOENT: there is no such run; -EINVAL: no
+ * output has a digest; -errno; with a sentence. */
 static int collect_run_items(struct statement *t, struct err *err)
 {
 	struct run_info run;

@@ -42,7 +42,7 @@ static void write_uuid(struct out *o, const unsigned char b[16])
 	}
 }
 
-/* 0 of what is none of the set. */
+/* The place of a digit in the set of an alphabet, 0 of what is none of the set. */
 static unsigned digit_in_set(const char *set, char c)
 {
 	const char *at = c ? strchr(set, c) : NULL;
@@ -232,7 +232,7 @@ static void begin_run_events(struct events *e, const struct prov_statement *st)
 	jsonw_release(&j);
 }
 
-/* type: START, COMPLETE or FAIL; t in ns. At the start no outputs are written. */
+/* Writes an event of OpenLineage. type: START, COMPLETE or FAIL; t in ns. At the start no outputs are written. */
 static void write_run_event(struct events *e, const char *type, int64_t t)
 {
 	struct jsonw j = {.out = e->out};
@@ -269,7 +269,7 @@ static void finish_run_events(struct events *e)
 	e->open = false;
 }
 
-/* 0, also where the record does not have it; -errno. */
+/* Writes a dataset: a file that was read or written. 0, also where the record does not have it; -errno. */
 static int write_dataset(struct events *e, struct jsonw *j, store_id version, bool output)
 {
 	struct version_info v;
@@ -308,7 +308,7 @@ static int write_dataset(struct events *e, struct jsonw *j, store_id version, bo
 	return 0;
 }
 
-/* 0, -errno. A statement goes to the activity before it. */
+/* Takes a statement of PROV for the events of its run. 0, -errno. A statement goes to the activity before it. */
 static int write_openlineage_statement(void *arg, const struct prov_statement *st)
 {
 	struct events *e = arg;
@@ -325,7 +325,7 @@ static int write_openlineage_statement(void *arg, const struct prov_statement *s
 	return r < 0 ? r : -e->out->error;
 }
 
-/* 0, -errno with a sentence. */
+/* Writes events of OpenLineage. 0, -errno with a sentence. */
 int export_openlineage(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	struct events e = {.out = out, .p = p};

@@ -232,7 +232,8 @@ static int copy_input(struct pack *p, struct pack_file *f, struct err *err)
 
 /* ---- all ---- */
 
-/* 0, -errno with a sentence. *left_out: inputs that are not in the pack. */
+/* Finds all that goes into the pack: files, environment, software, links. 0, -errno with a sentence. *left_out:
+ * inputs that are not in the pack. */
 static int fill_pack(struct pack *p, uint64_t *left_out, struct err *err)
 {
 	store_id *execs = NULL;

@@ -31,7 +31,7 @@ static bool is_listable(const char *s)
 	return *s && !strpbrk(s, "\n\t");
 }
 
-/* 0, -ENOMEM. */
+/* Adds a symbolic link that the run's paths go through. 0, -ENOMEM. */
 static int add_link(struct pack *p, const char *path, const char *target)
 {
 	for (size_t i = 0; i < p->links.n; i++)

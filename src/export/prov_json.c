@@ -15,13 +15,14 @@ static void open_typed_json(struct jsonw *j)
 	jsonw_key(j, "", "$");
 }
 
-/* type: with its prefix. */
+/* Ends a typed value. type: with its prefix. */
 static void close_typed_json(struct jsonw *j, const char *type)
 {
 	jsonw_pair_cstr(j, "type", type);
 	jsonw_close(j, '}');
 }
 
+/* Writes a qualified name as a typed value. */
 static void write_json_name(struct jsonw *j, const char *prefix, struct str local)
 {
 	open_typed_json(j);
@@ -68,7 +69,7 @@ static void write_json_attribute(struct jsonw *j, const struct prov_value *v)
 		jsonw_list_text(j, &v->list, true, NULL);
 }
 
-/* Nothing for TIME_NONE. */
+/* Writes a time as a member. Nothing for TIME_NONE. */
 static void write_json_time(struct jsonw *j, const char *key, int64_t t)
 {
 	if (t == TIME_NONE)
@@ -114,7 +115,7 @@ static void write_json_relation(struct jsonw *j, const struct prov_statement *st
 	write_json_time(j, "time", st->start);
 }
 
-/* 0, -errno. For prov's callback; arg: a struct document. */
+/* Writes a statement. 0, -errno. For prov's callback; arg: a struct document. */
 static int write_json_statement(void *arg, const struct prov_statement *st)
 {
 	struct document *d = arg;
@@ -137,7 +138,7 @@ static int write_json_statement(void *arg, const struct prov_statement *st)
 	return jsonw_error(j);
 }
 
-/* 0, -errno with a sentence. */
+/* Writes the selection as PROV-JSON. 0, -errno with a sentence. */
 int export_prov_json(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	struct document d = {.j = {.out = out}};

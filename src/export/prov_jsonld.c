@@ -28,6 +28,7 @@ static const struct {
                                PROV_entity},
 };
 
+/* Defines a term of the context. */
 static void write_context_term(struct jsonw *j, const char *name, const char *key, const char *property,
                                const char *type)
 {
@@ -38,6 +39,7 @@ static void write_context_term(struct jsonw *j, const char *name, const char *ke
 	jsonw_close(j, '}');
 }
 
+/* Writes the context, which says what the terms mean. */
 static void write_context(struct jsonw *j)
 {
 	jsonw_key(j, "", "@context");
@@ -152,7 +154,7 @@ static void write_jsonld_attribute(struct jsonw *j, const struct prov_value *v)
 	value_close(j);
 }
 
-/* Nothing for TIME_NONE. */
+/* Writes a time as a member. Nothing for TIME_NONE. */
 static void write_jsonld_time(struct jsonw *j, const char *name, int64_t t)
 {
 	if (t == TIME_NONE)
@@ -228,7 +230,7 @@ static void keep_direct_relation(struct jsonld *d, const struct prov_statement *
 	buf_char(&d->objects, '\0');
 }
 
-/* 0, -errno. For prov's callback; arg: a struct jsonld. */
+/* Writes a statement. 0, -errno. For prov's callback; arg: a struct jsonld. */
 static int write_jsonld_statement(void *arg, const struct prov_statement *st)
 {
 	struct jsonld *d = arg;
@@ -255,7 +257,7 @@ static int write_jsonld_statement(void *arg, const struct prov_statement *st)
 	return d->subject.failed || d->objects.failed ? -ENOMEM : jsonw_error(j);
 }
 
-/* 0, -errno with a sentence. */
+/* Writes the selection as PROV-JSONLD. 0, -errno with a sentence. */
 int export_prov_jsonld(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	struct jsonld d = {.j = {.out = out}};

@@ -17,6 +17,7 @@ static void write_provn_string(struct notation *n, struct str s, bool *ret_exact
 	out_char(n->out, '"');
 }
 
+/* Writes an identifier. */
 static void write_provn_id(struct notation *n, struct str name)
 {
 	out_text(n->out, "id:");
@@ -91,6 +92,7 @@ static void write_provn_attribute(struct notation *n, bool *first, const struct 
 		write_provn_string(n, out_list_text(&n->list, &v->list, true, NULL), NULL);
 }
 
+/* Writes a type as an attribute. *first: none was written before. */
 static void write_provn_type(struct notation *n, bool *first, const char *prefix, const char *name)
 {
 	attribute_name(n, first, "prov:", "type");
@@ -110,7 +112,7 @@ static void time_or_marker(struct notation *n, int64_t t)
 		out_time(n->out, t);
 }
 
-/* 0, -errno. For prov's callback; arg: a struct notation. */
+/* Writes a statement. 0, -errno. For prov's callback; arg: a struct notation. */
 static int write_provn_statement(void *arg, const struct prov_statement *st)
 {
 	struct notation *n = arg;
@@ -153,7 +155,7 @@ static int write_provn_statement(void *arg, const struct prov_statement *st)
 	return n->list.failed ? -ENOMEM : -n->out->error;
 }
 
-/* 0, -errno with a sentence. */
+/* Writes the selection as PROV-N. 0, -errno with a sentence. */
 int export_prov_n(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	struct notation n = {.out = out};

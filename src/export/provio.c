@@ -177,7 +177,7 @@ static struct str path_folder(struct str path)
 	return str_n(path.p, slash ? (size_t)(slash - path.p) : 0);
 }
 
-/* 1: it is exported, and has been told; 0: not. */
+/* Writes what is said of a file or of an object in it, once. 1: it is exported, and has been told; 0: not. */
 static int write_provio_object(struct writer *w, store_id file, struct pubid *ret)
 {
 	struct file_info f;

@@ -33,7 +33,7 @@ static const struct by_object {
   opened = {"H5Fopen", {"H5Gopen", "H5Dopen", "H5Aopen", "H5Topen"}},
   flushed = {"H5Fflush", {"H5Gflush", "H5Dflush", "H5Aflush", "H5Tflush"}};
 
-/* NULL: no name of its own. */
+/* PROV-IO's name for a call on that kind of object. NULL: no name of its own. */
 static const char *name_by_object(const struct by_object *of, const struct file_info *f)
 {
 	if (f->kind == TERM_kind_group && str_ends(f->path, str_of("//")))

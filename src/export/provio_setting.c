@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
+/* Is the metric an accuracy, which PROV-IO has a word of its own for? */
 static bool is_accuracy(struct str name)
 {
 	return name.n == 8 && strncasecmp(name.p, "accuracy", 8) == 0;

@@ -123,8 +123,8 @@ static const char *open_version(const struct maker *m, const struct version_info
 	return NULL;
 }
 
-/* 0 with *ret_why: it is not as it was recorded, and stays out; -EBUSY: it changed meanwhile; -errno; with a sentence.
- * */
+/* Copies the file of a version into the crate. 0 with *ret_why: it is not as it was recorded, and stays out; -EBUSY:
+ * it changed meanwhile; -errno; with a sentence. */
 static int copy_version(struct maker *m, const struct version_info *v, const struct file_info *f, const char **ret_why,
                         struct err *err)
 {

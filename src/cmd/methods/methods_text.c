@@ -19,8 +19,8 @@ const struct package *methods_step_package(const struct methods *m, const struct
 
 /* ---- words ---- */
 
-/* As code in Markdown: between more backticks than the text has in a row. In a table | is escaped. As it is in plain
- * text. */
+/* Appends a text as code. As code in Markdown: between more backticks than the text has in a row. In a table | is
+ * escaped. As it is in plain text. */
 static void put_code(struct methods_view *v, struct str s)
 {
 	size_t longest = 0, run = 0;
@@ -43,6 +43,7 @@ static void put_code(struct methods_view *v, struct str s)
 		buf_char(&v->b, '`');
 }
 
+/* Appends a name as code, safe for a terminal. */
 static void put_name(struct methods_view *v, struct str name)
 {
 	struct buf b = {0};
@@ -171,6 +172,7 @@ static int put_file(struct methods_view *v, const struct methods_file *f, bool i
 
 /* ---- sentences ---- */
 
+/* How many of the steps are programs of the analysis, or else engines and shells. */
 static size_t count_role(const struct methods *m, bool programs)
 {
 	size_t n = 0;
@@ -194,6 +196,7 @@ static size_t count_programs(const struct methods *m)
 	return n;
 }
 
+/* How many of the inputs are scripts, or else data. */
 static size_t count_inputs(const struct methods *m, bool scripts)
 {
 	size_t n = 0;

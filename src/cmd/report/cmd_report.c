@@ -11,7 +11,7 @@
 
 #define NODES 50000 /* of a page of about 10 MB, which a browser still opens within seconds */
 
-/* False: it is no number. */
+/* Reads a number of nodes. False: it is no number. */
 static bool read_nodes(const char *text, uint64_t *ret)
 {
 	char *end;
@@ -36,7 +36,8 @@ static int find_subject(struct cmd *c, const char *name, bool only_file, struct 
 	return STATUS_OK;
 }
 
-/* path: NULL: standard output; a file is replaced only when all is written. A status, reported. */
+/* Writes the page to standard output or a file. path: NULL: standard output; a file is replaced only when all is
+ * written. A status, reported. */
 static int write_page(const struct buf *page, const char *path)
 {
 	struct destination d;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* *ret: its place in words; it stays where value is NULL. 0; -1: it is none. */
+/* Finds the word of an option's value. *ret: its place in words; it stays where value is NULL. 0; -1: it is none. */
 static int parse_choice(const char *value, const char *const words[], int *ret)
 {
 	for (int i = 0; value && words[i]; i++)
@@ -178,7 +178,8 @@ static int run_with_companions(const struct opts_run *o, struct run_options *opt
 	return rc;
 }
 
-/* index: of the record in home, NULL where it cannot be told; both NULL where the record cannot be kept. */
+/* Records the command with what goes along: checks, limits, traces, a summary. index: of the record in home, NULL
+ * where it cannot be told; both NULL where the record cannot be kept. */
 static int record_command(struct cmd *c, const struct opts_run *o, enum digest_choice digest, struct run_options *opts,
                           const char *index, int *ret_status)
 {

@@ -110,7 +110,7 @@ static int replace_file(const char *path, mode_t mode, const struct buf *text, s
 	return rc < 0 ? err_set(err, -rc, "cannot write '%s'", path) : 0;
 }
 
-/* 0; -errno with a sentence. */
+/* Writes the summary of resources to its file. 0; -errno with a sentence. */
 static int write_summary(const struct run_monitor *r, const struct summary *s, struct err *err)
 {
 	struct buf text = {0};
@@ -154,7 +154,7 @@ static void print_progress_line(void *arg)
 	buf_release(&b);
 }
 
-/* Nothing if no progress stands there. */
+/* Takes the line of progress from the terminal. Nothing if no progress stands there. */
 static void clear_progress(struct run_monitor *r)
 {
 	if (r->shown)
@@ -207,7 +207,7 @@ static void remove_older_summary(struct run_monitor *r)
 	}
 }
 
-/* limits: NULL where there are none; taken. */
+/* Prepares the monitor of the command's resources. limits: NULL where there are none; taken. */
 static struct run_monitor *new_run_monitor(const struct opts_run *o, enum summary_form form, struct run_limits *limits)
 {
 	struct run_monitor *r = calloc(1, sizeof(*r));

@@ -22,7 +22,8 @@ void run_trust_begin(struct run_trust *t, const char *home, const char *index)
 		report("%s", err.text);
 }
 
-/* NULL: no memory. The pointer holds until the next one is added. */
+/* The results that were read from a source, a new list for a new one. NULL: no memory. The pointer holds until the
+ * next one is added. */
 static struct trust_results *results_of(struct run_trust *t, const char *source)
 {
 	for (size_t i = 0; i < t->n_results; i++)

@@ -69,7 +69,7 @@ static void print_address(void *arg, const char *address)
 	fflush(stdout);
 }
 
-/* 0 to 65535, in digits alone. */
+/* Reads the number of a port, 0 to 65535, in digits alone. */
 static bool read_port(const char *text, unsigned *ret)
 {
 	char *end;

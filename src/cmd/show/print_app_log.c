@@ -32,6 +32,7 @@ static void put_short(struct buf *b, struct str s)
 		buf_printf(b, "... (%zu bytes)", s.n);
 }
 
+/* Appends a number with six digits at most. */
 static void put_real(struct buf *b, double v)
 {
 	if (isnan(v))
@@ -86,7 +87,7 @@ static void metrics_text(const struct view *w, const struct app_log_run *r)
 	buf_release(&b);
 }
 
-/* said: which kind of words; name: its field. */
+/* Prints what programs said of the run in words. said: which kind of words; name: its field. */
 static void words_text(const struct view *w, unsigned said, const char *name)
 {
 	struct buf b = {0};
@@ -163,7 +164,7 @@ static int activities_text(const struct view *w)
 	return 0;
 }
 
-/* Nothing if no process said that it is a rank. */
+/* Prints how many ranks of MPI the run had. Nothing if no process said that it is a rank. */
 static void ranks_text(const struct view *w)
 {
 	struct buf b = {0};
@@ -198,7 +199,7 @@ static void print_mpi_ios(const struct view *w)
 	buf_release(&b);
 }
 
-/* 0, -errno. Nothing where no program said anything. */
+/* Prints what programs said of themselves. 0, -errno. Nothing where no program said anything. */
 static int print_app_log(const struct view *w)
 {
 	struct app_log_run *runs = NULL;

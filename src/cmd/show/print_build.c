@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nothing for an empty text. */
+/* Prints a field of a build. Nothing for an empty text. */
 static void field_text(const char *name, const char *text)
 {
 	struct buf b = {0};
@@ -140,6 +140,7 @@ static void print_elf_build(const struct build *b)
 	puts("no recorded build; from the file itself and its package");
 }
 
+/* Prints a build that was recorded while it ran. */
 static void print_recorded_build(const struct opts_show *o, const struct build *b)
 {
 	struct buf line = {0};
@@ -174,7 +175,7 @@ static void print_recorded_build(const struct opts_show *o, const struct build *
 	print_build_gaps(b);
 }
 
-/* title may be NULL; without files nothing is printed. */
+/* Prints files of a build. title may be NULL; without files nothing is printed. */
 static void print_build_files(const struct cmd *c, const struct opts_show *o, const char *title,
                               const struct build_files *l)
 {
@@ -212,7 +213,8 @@ static void print_build_slices(const struct cmd *c, const struct build *b)
 	free(home);
 }
 
-/* 0; -errno with a sentence. *ret_differs becomes true where sources are not what they were. */
+/* Prints a build, with the state of its sources if that was asked for. 0; -errno with a sentence. *ret_differs
+ * becomes true where sources are not what they were. */
 static int print_build(struct cmd *c, const struct opts_show *o, const struct build *b, struct err *err,
                        bool *ret_differs)
 {

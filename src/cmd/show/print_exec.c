@@ -25,7 +25,7 @@ static void print_counters(const struct opts_show *o, const struct exec_info *x)
 	}
 }
 
-/* 0: the record does not have it; -errno. */
+/* Prints the fields of an execution. 1; 0: the record does not have it; -errno. */
 static int print_exec_fields(struct cmd *c, const struct opts_show *o, store_id id)
 {
 	struct store *s = c->store;

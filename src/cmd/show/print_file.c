@@ -28,7 +28,7 @@ static int print_edges(struct cmd *c, const struct opts_show *o, const char *tit
 	return r < 0 ? r : 0;
 }
 
-/* 0 or more, -errno. */
+/* Prints a version of a file, and who made and used it. 0 or more, -errno. */
 static int print_version(struct cmd *c, const struct opts_show *o, store_id id)
 {
 	struct store *s = c->store;
@@ -59,7 +59,7 @@ static int print_version(struct cmd *c, const struct opts_show *o, store_id id)
 	return r;
 }
 
-/* 0, -errno. */
+/* Prints the fields of a file. 0, -errno. */
 static int print_file_fields(struct cmd *c, const struct file_info *f)
 {
 	struct buf b = {0};
@@ -77,7 +77,7 @@ static int print_file_fields(struct cmd *c, const struct file_info *f)
 	return notes_print(c->store, NOTES_FILE, id);
 }
 
-/* only: this version alone; 0: all. */
+/* Prints a file and its versions. 1; 0: the record does not have it; -errno. only: this version alone; 0: all. */
 static int print_file(struct cmd *c, const struct opts_show *o, store_id file, uint64_t only)
 {
 	struct file_info f;
@@ -99,7 +99,7 @@ static int print_file(struct cmd *c, const struct opts_show *o, store_id file, u
 	return r;
 }
 
-/* 0, -errno. */
+/* Prints how the file on disk differs from its last version. 0, -errno. */
 static int print_disk(struct cmd *c, const struct file_target *t)
 {
 	static const char *const disk[] = {

@@ -5,7 +5,7 @@
 
 #define FOLD 2 /* segments of memory, or sockets, that are told as their number */
 
-/* exec: who used it, 0 several. 0 or -errno. */
+/* Prints a line for a version that was used or made. exec: who used it, 0 several. 0 or -errno. */
 static int item_line(struct cmd *c, const struct opts_show *o, store_id exec, const struct edge *e,
                      const struct version_info *v, struct file_info *f, bool used)
 {
@@ -76,7 +76,8 @@ static int print_turn(struct cmd *c, const struct opts_show *o, const struct sho
 	return r < 0 ? r : 0;
 }
 
-/* 0, -errno. at->more: how many were not shown. */
+/* Prints versions of one sort: data, programs, libraries of the system ... 0, -errno. at->more: how many were not
+ * shown. */
 static int print_sort(struct cmd *c, const struct opts_show *o, const struct show_items *l, enum entity_sort sort,
                       bool used, struct listing *at)
 {

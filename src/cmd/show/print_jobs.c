@@ -4,7 +4,7 @@
 
 #define LINES_MAX 20 /* without --all */
 
-/* 0: the record does not have it; 1 or 0; -errno. */
+/* Prints an execution that submitted a job, or was submitted. 0: the record does not have it; 1 or 0; -errno. */
 static int print_submission(struct cmd *c, const struct submission *one, bool of_job, const char *title)
 {
 	struct exec_info x;

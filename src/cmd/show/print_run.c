@@ -25,6 +25,7 @@ static void fmt_run_ending(struct cmd *c, const struct run_info *run, struct buf
 		buf_printf(b, " (it runs still, or its record was cut off)");
 }
 
+/* Prints the fields of a run. */
 static void print_run_fields(struct cmd *c, const struct run_info *run)
 {
 	struct buf b = {0};
@@ -85,7 +86,7 @@ static int print_run_resources(struct cmd *c, const struct show_run *p)
 	return 0;
 }
 
-/* 0: the record does not have it; -errno. */
+/* Prints a line for an execution. 0: the record does not have it; -errno. */
 static int print_exec_line(struct cmd *c, store_id exec)
 {
 	struct buf b = {0};

@@ -43,7 +43,7 @@ static void print_zarr_row(struct table *t, const struct zarr *z, uint32_t top, 
 	buf_release(&b);
 }
 
-/* v: the arrays below top. Prints what top is and a row for each of them. */
+/* Prints the arrays of a Zarr store. v: the arrays below top. Prints what top is and a row for each of them. */
 static void print_zarr_text(struct cmd *c, const struct zarr *z, uint32_t top, const struct zarr_on_disk *v, size_t n)
 {
 	static const char *const heads[] = {"array", "shape", "chunk", "type", "chunks on disk"};

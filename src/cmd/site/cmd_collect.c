@@ -41,7 +41,7 @@ static int add_node(struct collecting *x)
 	return STATUS_OK;
 }
 
-/* STATUS_NOTHING: there is none. A status, reported. */
+/* Removes a sender from the list. STATUS_NOTHING: there is none. A status, reported. */
 static int remove_node(struct collecting *x)
 {
 	struct err err = {0};
@@ -144,7 +144,7 @@ static void answer(void *arg, const char *path, const char *token, const void *b
 	pthread_mutex_unlock(&x->lock);
 }
 
-/* STATUS_OK, or STATUS_SELF, reported. */
+/* Reads a certificate or a key. STATUS_OK, or STATUS_SELF, reported. */
 static int read_pem(const char *path, struct buf *ret)
 {
 	struct err err = {0};
@@ -155,7 +155,7 @@ static int read_pem(const char *path, struct buf *ret)
 	return report_err(&err, STATUS_SELF);
 }
 
-/* Until a signal ends it. A status, reported. */
+/* Takes records over HTTP. Until a signal ends it. A status, reported. */
 static int serve(struct collecting *x)
 {
 	struct buf certificate = {0}, key = {0};
@@ -187,7 +187,7 @@ static int serve(struct collecting *x)
 	return status;
 }
 
-/* A status, reported; with --watch STATUS_OK whatever failed meanwhile. */
+/* Takes records from where the options say. A status, reported; with --watch STATUS_OK whatever failed meanwhile. */
 static int collect(struct collecting *x)
 {
 	site_wait_begin();

@@ -125,7 +125,7 @@ static int print_result(struct shipping *x)
 	return STATUS_OK;
 }
 
-/* Until it is stopped, or once. A status, reported. */
+/* Sends what is new in the record. Until it is stopped, or once. A status, reported. */
 static int ship(struct shipping *x)
 {
 	unsigned back_off = 1;
@@ -153,7 +153,8 @@ static int ship(struct shipping *x)
 	}
 }
 
-/* STATUS_NOTHING: not all was sent, or some was refused. A status, reported. */
+/* Opens the record, and sends what is new in it. STATUS_NOTHING: not all was sent, or some was refused. A status,
+ * reported. */
 static int open_and_ship(struct shipping *x)
 {
 	struct err err = {0};

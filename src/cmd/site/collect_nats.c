@@ -12,7 +12,8 @@
 
 enum { LOOK_MS = 500, SECRET = 512, REPLICAS_MAX = 5 };
 
-/* NULL: no sender of that name, or the list cannot be read, which was reported. Reads the list anew. */
+/* The sender of that name. NULL: no sender of that name, or the list cannot be read, which was reported. Reads the
+ * list anew. */
 static const struct collector_sender *sender_named(struct collecting *x, const char *name)
 {
 	struct err err = {0};

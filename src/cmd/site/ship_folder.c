@@ -44,7 +44,8 @@ static int folder_answer(struct shipping *x, struct err *err)
 	return 0;
 }
 
-/* 1: nothing waits for an answer, 0: something does, negative with a sentence. */
+/* Looks whether the collector has answered what was left in the folder. 1: nothing waits for an answer, 0: something
+ * does, negative with a sentence. */
 static int resume_in_folder(struct shipping *x, struct err *err)
 {
 	if (!shipper_pending(x->s)[0])
@@ -53,7 +54,8 @@ static int resume_in_folder(struct shipping *x, struct err *err)
 	return rc == 0 && !shipper_pending(x->s)[0] ? 1 : rc;
 }
 
-/* As folder_answer; frames and wait_s are not used. 0 or more, -errno with a sentence. */
+/* Leaves a batch of frames in the folder. As folder_answer; frames and wait_s are not used. 0 or more, -errno with a
+ * sentence. */
 static int send_by_folder(struct shipping *x, struct str batch, uint64_t frames, unsigned *wait_s, struct err *err)
 {
 	char name[DROP_NAME];

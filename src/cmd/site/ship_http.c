@@ -13,6 +13,7 @@ struct by_http {
 	char token[NODE_TOKEN + 2];
 };
 
+/* Is it a URL rather than a folder? */
 static bool is_url(const char *to)
 {
 	return strstr(to, "://") != NULL;
@@ -48,7 +49,8 @@ static int open_http(struct shipping *x)
 	return status;
 }
 
-/* 0: not now, try again after *wait_s; else as ship_take_answer, or -errno with a sentence. */
+/* Sends a batch of frames over HTTP. 0: not now, try again after *wait_s; else as ship_take_answer, or -errno with a
+ * sentence. */
 static int send_by_http(struct shipping *x, struct str batch, uint64_t frames, unsigned *wait_s, struct err *err)
 {
 	const struct by_http *h = x->state;

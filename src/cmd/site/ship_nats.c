@@ -242,7 +242,7 @@ static int cut_batch(struct by_nats *n, struct str batch, struct err *err, struc
 	return -EMSGSIZE;
 }
 
-/* 0, also if it was connected; -errno with a sentence. */
+/* Connects to the NATS server. 0, also if it was connected; -errno with a sentence. */
 static int connect_nats(struct shipping *x, struct err *err)
 {
 	struct by_nats *n = x->state;

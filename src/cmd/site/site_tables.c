@@ -74,7 +74,7 @@ static const struct site_table {
       {"users", "USERS", NUMBER}}},
 };
 
-/* NULL: there is none of that name. */
+/* The table of that name. NULL: there is none of that name. */
 static const struct site_table *table_of(const char *name)
 {
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
@@ -195,7 +195,7 @@ static int print_answer(struct cmd *c, struct printing *p)
 	return STATUS_OK;
 }
 
-/* 0, or -errno with a sentence. */
+/* Asks the database for the rows of a table. 0, or -errno with a sentence. */
 static int ask_rows(struct database *d, const struct opts_site *o, struct printing *p, int64_t before, struct err *err)
 {
 	char time[24] = "";

@@ -55,7 +55,7 @@ static void size_cell(struct table *t, const struct stat_way *w, bool bytes)
 	cell(t, &b);
 }
 
-/* plain: all digits. */
+/* Adds a number to the table. plain: all digits. */
 static void number_cell(struct table *t, uint64_t n, bool plain)
 {
 	struct buf b = {0};
@@ -117,7 +117,8 @@ static void print_table_title(const struct opts_stat *o, const char *what, const
 
 /* ---- by call ---- */
 
-/* more: there may be more bytes. What is not known of bare figures is "?". */
+/* Adds a row of what was moved: calls, failures, bytes and times. more: there may be more bytes. What is not known
+ * of bare figures is "?". */
 static void moved_row(struct table *t, const struct stat_moved *m, const struct opts_stat *o, struct str name,
                       bool more)
 {
@@ -197,6 +198,7 @@ static void access_cells(struct table *t, const struct opts_stat *o, const struc
 	}
 }
 
+/* Adds a row of accesses. */
 static void access_row(struct table *t, const struct opts_stat *o, const struct stat_sum *s, bool sizes,
                        const char *name)
 {
@@ -503,7 +505,7 @@ static void print_hints(const struct stat_sums *w)
 		printf("\nthe record is incomplete: more may have been read and written ('stemma show' lists the gaps)\n");
 }
 
-/* 0, negative. */
+/* Prints how large reads and writes were. 0, negative. */
 static int print_sizes(struct cmd *c, const struct stat_sums *w, const struct opts_stat *o)
 {
 	sizes_by_call(c, w, o);
@@ -511,7 +513,7 @@ static int print_sizes(struct cmd *c, const struct stat_sums *w, const struct op
 	return r < 0 ? r : sizes(c, o, "sizes, files", &w->files, false);
 }
 
-/* 0 or more, -errno. */
+/* Prints when reads and writes were made. 0 or more, -errno. */
 static int print_times(struct cmd *c, const struct stat_sums *w, const struct opts_stat *o,
                        const struct stat_when *when)
 {

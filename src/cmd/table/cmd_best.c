@@ -80,7 +80,7 @@ static int put_best_files(const struct best *w, const char *title, const struct 
 	return 0;
 }
 
-/* o: NULL: text. 0, -errno. Shows what the run used and made: as text, or into o. */
+/* Shows what a run used and made. o: NULL: text. 0, -errno. Shows what the run used and made: as text, or into o. */
 static int lineage_of(const struct best *w, store_id run, json_t *o)
 {
 	store_id *execs = NULL;
@@ -145,7 +145,7 @@ static int print_best_json(struct best *w, const struct app_log_run *run, const 
 	return js_print(all, false);
 }
 
-/* 0, -errno. */
+/* Prints the run with the best value of the metric. 0, -errno. */
 static int print_best_text(struct best *w, const struct app_log_run *run, const struct run_info *info)
 {
 	struct buf b = {0};

@@ -34,7 +34,8 @@ static bool is_wanted_column(const struct table_of *w, struct str name)
 	return !w->c->n_operands;
 }
 
-/* 0, also where it is not wanted; -ENOMEM. each_once takes out the double ones. */
+/* Adds a column for a setting or a metric. 0, also where it is not wanted; -ENOMEM. each_once takes out the double
+ * ones. */
 static int add_column(struct table_of *w, struct str name, bool metric)
 {
 	if (!is_wanted_column(w, name))
@@ -75,7 +76,7 @@ static bool is_same_in_all_runs(const struct table_of *w, const struct column *c
 	return same;
 }
 
-/* 0, -ENOMEM. */
+/* Finds the columns of the table: settings and metrics of all runs. 0, -ENOMEM. */
 static int find_columns(struct table_of *w)
 {
 	for (size_t i = 0; i < w->runs.n; i++) {
@@ -102,7 +103,8 @@ static bool is_column(const struct table_of *w, struct str name)
 	return false;
 }
 
-/* exact: as it was recorded; else at most CELL_MAX bytes, for a terminal. Nothing where the run does not have it. */
+/* Appends the value of a column for a run. exact: as it was recorded; else at most CELL_MAX bytes, for a terminal.
+ * Nothing where the run does not have it. */
 static void put_cell(const struct table_of *w, const struct app_log_run *r, const struct column *column, bool exact,
                      struct buf *b)
 {
@@ -159,7 +161,7 @@ static int choose_columns(const struct table_of *w, struct shown_columns *ret)
 	return 0;
 }
 
-/* 0, -EIO. Adds the run's row to t. */
+/* Makes a row of the table. 0, -EIO. Adds the run's row to t. */
 static int table_row(const struct table_of *w, const struct shown_columns *shown, const struct app_log_run *r,
                      struct table *t)
 {
@@ -178,7 +180,7 @@ static int table_row(const struct table_of *w, const struct shown_columns *shown
 	return rc;
 }
 
-/* 0, -errno. */
+/* Prints the runs as a table. 0, -errno. */
 static int print_table(struct table_of *w)
 {
 	struct shown_columns shown = {0};
@@ -252,7 +254,7 @@ static int cell_json(const struct table_of *w, const struct app_log_run *r, cons
 	return 0;
 }
 
-/* 0, -errno. Appends the run's row to rows. */
+/* Makes an object of a run. 0, -errno. Appends the run's row to rows. */
 static int row_json(const struct table_of *w, const struct app_log_run *r, json_t *rows)
 {
 	json_t *row = json_object(), *configs = json_object(), *metrics = json_object();
@@ -269,7 +271,7 @@ static int row_json(const struct table_of *w, const struct app_log_run *r, json_
 	return rc;
 }
 
-/* *ret_status: where it is 0. 0, -errno. */
+/* Prints the runs as JSON. *ret_status: where it is 0. 0, -errno. */
 static int print_table_json(struct table_of *w, int *ret_status)
 {
 	json_t *all = json_object(), *rows = json_array();
@@ -292,7 +294,7 @@ struct drawing {
 	size_t n, cap;
 };
 
-/* 0, -ENOMEM. */
+/* Adds a point to the drawing. 0, -ENOMEM. */
 static int add_point(struct drawing *d, double x, double y, size_t series)
 {
 	if (!vec_has_room(d->points, d->n, d->cap))
@@ -412,7 +414,8 @@ static int name_runs(const struct table_of *w, struct buf *room, struct str *nam
 	return 0;
 }
 
-/* *ret_status: STATUS_NOTHING where there is nothing to be drawn, which was reported. 0, -ENOMEM. */
+/* Prints a drawing as SVG. *ret_status: STATUS_NOTHING where there is nothing to be drawn, which was reported. 0,
+ * -ENOMEM. */
 static int print_plot(const struct plot *p, int *ret_status)
 {
 	struct buf out = {0};
@@ -428,7 +431,7 @@ static int print_plot(const struct plot *p, int *ret_status)
 	return rc;
 }
 
-/* As print_plot; -errno. */
+/* Prints the metric over a setting, or over its steps, as SVG. As print_plot; -errno. */
 static int print_svg(struct table_of *w, int *ret_status)
 {
 	struct drawing d = {0};
@@ -453,7 +456,8 @@ static int print_svg(struct table_of *w, int *ret_status)
 	return rc;
 }
 
-/* As the options ask for. *ret_status stays where all is well. 0, -errno. */
+/* Prints the runs in the form that the options ask for. As the options ask for. *ret_status stays where all is well.
+ * 0, -errno. */
 static int print_form(struct table_of *w, int *ret_status)
 {
 	const struct opts_table *o = w->o;

@@ -176,7 +176,7 @@ static int sort_by_start(struct cmd *c, struct over_runs *r)
 	return rc < 0 ? rc : 0;
 }
 
-/* in: NULL: all. What is left out is freed. */
+/* Leaves out runs that are not asked for. in: NULL: all. What is left out is freed. */
 static void leave_out(struct over_runs *r, const struct idset *in, const struct condition *with, size_t n_with)
 {
 	size_t n = 0;

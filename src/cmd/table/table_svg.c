@@ -122,6 +122,7 @@ static void put_axes(struct buf *b, const struct plot *p, const struct axis *x, 
 	buf_printf(b, "</text>\n");
 }
 
+/* Are both numbers of the point finite? */
 static bool is_drawn(const struct plot_point *p)
 {
 	return isfinite(p->x) && isfinite(p->y);

@@ -301,7 +301,8 @@ static int report_redacted(const struct rerun_job *a)
 	return STATUS_NOTHING;
 }
 
-/* STATUS_NOTHING: it differs, failed, or with --check something is missing. */
+/* Prints what became of repeating the run. STATUS_NOTHING: it differs, failed, or with --check something is missing.
+ */
 static int print_job(const struct rerun_job *a)
 {
 	int status = STATUS_OK;

@@ -52,7 +52,8 @@ static struct digest_cache *open_digests(const struct cmd *c)
 	return ret;
 }
 
-/* claim: NULL: none. STATUS_NOTHING: it does not agree. A status, reported. */
+/* Judges runs as a benchmark, and a claim by them. claim: NULL: none. STATUS_NOTHING: it does not agree. A status,
+ * reported. */
 static int judge(struct cmd *c, const struct opts_trust *o, struct claim *claim)
 {
 	struct err err = {0};
@@ -100,7 +101,7 @@ static const char *first_misuse(const struct misuse *rules, size_t n)
 	return NULL;
 }
 
-/* NULL: the options go together; else what is wrong. */
+/* Do the options of a claim go together? NULL: the options go together; else what is wrong. */
 static const char *claim_misuse(const struct opts_trust *o)
 {
 	const struct misuse rules[] = {

@@ -100,6 +100,7 @@ static void runs_line(const struct witness *x)
 		printf("the record is incomplete (stemma show lists the gaps): inputs may be missing\n");
 }
 
+/* Prints what is taken for granted of the inputs. */
 static void assumed_line(void)
 {
 	printf("inputs: complete unless a program of the run hid its reads\n");

@@ -26,7 +26,7 @@ void table_cellf(struct table *t, const char *fmt, ...)
 
 #define MAX_COLUMNS 64
 
-/* cut: columns at most, 0 as many as there are. */
+/* Prints a row of the table. cut: columns at most, 0 as many as there are. */
 static void print_row(const struct table *t, const char *const *cells, const size_t *width, size_t n, int cut,
                       bool utf8, struct buf *line)
 {

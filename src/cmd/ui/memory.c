@@ -38,7 +38,7 @@ void *__wrap_malloc(size_t n)
 	return got(__real_malloc(n));
 }
 
-/* As the function; a lack of memory is noted. */
+/* Allocates zeroed memory. As the function; a lack of memory is noted. */
 void *__wrap_calloc(size_t n, size_t size)
 {
 	return got(__real_calloc(n, size));
@@ -51,19 +51,19 @@ void *__wrap_realloc(void *p, size_t n)
 	return n ? got(more) : more;
 }
 
-/* As the function; a lack of memory is noted. */
+/* Copies a text. As the function; a lack of memory is noted. */
 char *__wrap_strdup(const char *s)
 {
 	return got(__real_strdup(s));
 }
 
-/* As the function; a lack of memory is noted. */
+/* Copies a text of at most n bytes. As the function; a lack of memory is noted. */
 char *__wrap_strndup(const char *s, size_t n)
 {
 	return got(__real_strndup(s, n));
 }
 
-/* As the function; a lack of memory is noted. */
+/* Prints into new memory. As the function; a lack of memory is noted. */
 int __wrap_vasprintf(char **ret, const char *fmt, va_list ap)
 {
 	int n = __real_vasprintf(ret, fmt, ap);
@@ -81,7 +81,7 @@ int __wrap_asprintf(char **ret, const char *fmt, ...)
 	return n;
 }
 
-/* As malloc; a lack of memory is noted. */
+/* Allocates memory for the JSON library. As malloc; a lack of memory is noted. */
 static void *json_memory(size_t n)
 {
 	return got(__real_malloc(n));

@@ -5,6 +5,7 @@
 
 #define LONGEST 40
 
+/* The smallest of three sizes. */
 static size_t smallest(size_t a, size_t b, size_t c)
 {
 	size_t least = a < b ? a : b;

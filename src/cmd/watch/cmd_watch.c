@@ -27,7 +27,8 @@ struct watching {
 
 /* ---- words ---- */
 
-/* *ret_time: when it was written to its end; NULL: not wanted. 0; -ENOENT: the record does not have it; -errno. */
+/* Appends a version. *ret_time: when it was written to its end; NULL: not wanted. 0; -ENOENT: the record does not
+ * have it; -errno. */
 static int put_version(struct cmd *c, store_id id, bool sure, struct buf *b, int64_t *ret_time)
 {
 	struct version_info v;
@@ -60,7 +61,7 @@ static int put_maker(struct cmd *c, store_id version, struct buf *b)
 	return r < 0 ? r : 0;
 }
 
-/* 0; -ENOENT; -errno. */
+/* Appends a run. 0; -ENOENT; -errno. */
 static int put_run(struct cmd *c, store_id id, bool sure, struct buf *b, int64_t *ret_time)
 {
 	struct run_info run;
@@ -76,7 +77,7 @@ static int put_run(struct cmd *c, store_id id, bool sure, struct buf *b, int64_t
 	return 0;
 }
 
-/* 0; -ENOENT; -errno. */
+/* Appends an execution. 0; -ENOENT; -errno. */
 static int put_exec(struct cmd *c, store_id id, bool sure, struct buf *b, int64_t *ret_time)
 {
 	struct exec_info x;
@@ -91,7 +92,7 @@ static int put_exec(struct cmd *c, store_id id, bool sure, struct buf *b, int64_
 	return r < 0 ? r : 0;
 }
 
-/* 0; -ENOENT; -errno. */
+/* Appends what has happened. 0; -ENOENT; -errno. */
 static int put_event(struct cmd *c, const struct watch_event *e, struct buf *b, int64_t *ret_time)
 {
 	int r;
@@ -113,7 +114,7 @@ static int put_event(struct cmd *c, const struct watch_event *e, struct buf *b, 
 	return r < 0 ? r : put_version(c, e->now, true, b, ret_time);
 }
 
-/* 0; -ENOENT; -errno, then nothing was printed. */
+/* Prints what has happened as a line. 0; -ENOENT; -errno, then nothing was printed. */
 static int print_text(struct cmd *c, const struct watch_event *e)
 {
 	static const char *const words[] = {"made", "run", "ended", "stale"};
@@ -160,7 +161,7 @@ static int64_t now_ms(void)
 	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
 }
 
-/* 1: it is to end; 0, -errno. */
+/* Brings the index up to date, and tells what is new. 1: it is to end; 0, -errno. */
 static int look(struct watching *w, struct err *err)
 {
 	const struct store_index_options o = {.skew = config_duration(&w->c->config, CONFIG_skew),
