@@ -202,7 +202,7 @@ static bool is_version(const struct prov_statement *st)
 	return strcmp(st->type, "File") != 0;
 }
 
-/* 0, -errno. What cannot be copied counts in m->left_out. */
+/* Copies the file of a version into the crate. 0, -errno. What cannot be copied counts in m->left_out. */
 static int copy_one(void *arg, const struct prov_statement *st)
 {
 	struct maker *m = arg;
@@ -278,7 +278,7 @@ static void write_software_version(struct maker *m, store_id file, struct str pa
 		jsonw_pair_cstr(&m->j, "softwareVersion", version);
 }
 
-/* 0, -errno. arg: a struct maker. */
+/* Writes a person or a program as an entity. 0, -errno. arg: a struct maker. */
 static int write_crate_agent(void *arg, const struct prov_statement *st)
 {
 	struct maker *m = arg;
@@ -465,7 +465,7 @@ static int write_instrument(struct maker *m)
 	return r < 0 ? r : 0;
 }
 
-/* 0, also where none is open; -errno. */
+/* Ends the action that is being written, with its instrument. 0, also where none is open; -errno. */
 static int action_end(struct maker *m)
 {
 	if (!m->open)
@@ -507,7 +507,7 @@ static int write_action_agent(struct maker *m, const struct prov_statement *st)
 	return m->instrument.failed ? -ENOMEM : jsonw_error(&m->j);
 }
 
-/* 0, also for what is not shown; -errno. */
+/* Writes an execution as an action, with what it read and wrote. 0, also for what is not shown; -errno. */
 static int write_crate_action(void *arg, const struct prov_statement *st)
 {
 	struct maker *m = arg;
@@ -574,7 +574,7 @@ static int append_run_notes(void *arg, const struct prov_statement *st)
 	return m->description.failed ? -ENOMEM : 0;
 }
 
-/* now: the date of publication (ns). 0, -errno. */
+/* Writes the entity of the crate itself. now: the date of publication (ns). 0, -errno. */
 static int write_root_dataset(struct maker *m, int64_t now)
 {
 	struct jsonw *j = &m->j;
@@ -605,7 +605,7 @@ static int write_root_dataset(struct maker *m, int64_t now)
 	return r;
 }
 
-/* 0, -errno. */
+/* Writes ro-crate-metadata.json. 0, -errno. */
 static int write_crate_metadata(struct maker *m, int64_t now)
 {
 	struct jsonw *j = &m->j;

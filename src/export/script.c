@@ -60,7 +60,7 @@ static const struct interpreter *find_interpreter(struct str program)
 	return NULL;
 }
 
-/* list: words with blanks between. */
+/* Is the word in the list? list: words with blanks between. */
 static bool list_has(const char *list, struct str word)
 {
 	for (const char *at = list; word.n && *at; at++) {

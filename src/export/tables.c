@@ -42,6 +42,7 @@ static bool has_column(enum table t, enum prov_attr attr)
 	return strstr(attr_words[attr].of, table[t].of) != NULL; /* one or several */
 }
 
+/* Writes what separates two fields. */
 static void write_separator(struct tables *t, struct out *o)
 {
 	out_char(o, t->tsv ? '\t' : ',');
@@ -98,7 +99,7 @@ static void write_tsv_field(struct out *o, struct str s)
 		}
 }
 
-/* As TSV or CSV, whichever the tables are. */
+/* Writes a field of a table, As TSV or CSV, whichever the tables are. */
 static void write_table_field(struct tables *t, struct out *o, struct str s)
 {
 	(t->tsv ? write_tsv_field : write_csv_field)(o, s);
@@ -236,6 +237,7 @@ static void write_table_header(struct tables *t, enum table which)
 	out_text(o, t->tsv ? "base64\n" : "base64\r\n");
 }
 
+/* Writes what CSVW says of a column. */
 static void write_csvw_column(struct jsonw *j, const char *name, const char *type, const char *meaning)
 {
 	jsonw_line(j, 3);
@@ -308,7 +310,8 @@ static int open_table_file(struct export_dir *d, const char *name, struct err *e
 	return 0;
 }
 
-/* r: what is returned if all is well. Nothing where it is not open. -errno with a sentence. */
+/* Closes the file of a table. r: what is returned if all is well. Nothing where it is not open. -errno with a
+ * sentence. */
 static int close_table_file(struct out *o, int r, struct err *err)
 {
 	if (!o->p)

@@ -42,27 +42,32 @@ static void write_iri(struct rdf *r, const char *prefix, const char *ns, const c
 	}
 }
 
+/* Writes a name of PROV's as an IRI. */
 static void write_prov_iri(struct rdf *r, const char *name)
 {
 	write_iri(r, "prov:", "http://www.w3.org/ns/prov#", name, strlen(name));
 }
 
+/* Writes a name of stemma's vocabulary as an IRI. */
 static void write_stemma_iri(struct rdf *r, const char *name)
 {
 	write_iri(r, "stemma:", STEMMA_NS, name, strlen(name));
 }
 
+/* Writes the identifier of something recorded as an IRI. */
 static void write_id_iri(struct rdf *r, struct str name)
 {
 	write_iri(r, "id:", STEMMA_ID, name.p, name.n);
 }
 
+/* Writes blank node n. */
 static void write_blank_node(struct rdf *r, uint64_t n)
 {
 	out_text(r->out, "_:b");
 	out_count(r->out, n);
 }
 
+/* Writes the datatype of a literal, of XML Schema. */
 static void write_datatype(struct rdf *r, const char *name)
 {
 	out_text(r->out, "^^");
@@ -110,7 +115,7 @@ static void subject_end(struct rdf *r)
 		out_text(r->out, " .\n");
 }
 
-/* is_own: a class of stemma's, not of PROV's. */
+/* Writes the type of a thing. is_own: a class of stemma's, not of PROV's. */
 static void write_rdf_type(struct rdf *r, struct str id, const char *class, bool is_own)
 {
 	write_rdf_predicate(r, id);
@@ -123,7 +128,7 @@ static void write_rdf_type(struct rdf *r, struct str id, const char *class, bool
 	triple_end(r);
 }
 
-/* Nothing for TIME_NONE. */
+/* Writes a statement about a time. Nothing for TIME_NONE. */
 static void time_triple(struct rdf *r, struct str id, const char *name, int64_t t)
 {
 	if (t == TIME_NONE)
@@ -200,7 +205,7 @@ static void write_rdf_attribute(struct rdf *r, struct str id, const struct prov_
 		base64_triple(r, id, v);
 }
 
-/* Nothing for an empty one. */
+/* Writes the label of a thing. Nothing for an empty one. */
 static void write_rdf_label(struct rdf *r, struct str id, struct str text)
 {
 	if (!text.n)
@@ -275,7 +280,7 @@ static void write_rdf_relation(struct rdf *r, const struct prov_statement *st)
 	subject_end(r);
 }
 
-/* 0, -errno. arg: a struct rdf. */
+/* Writes a statement of PROV as triples. 0, -errno. arg: a struct rdf. */
 static int write_rdf_statement(void *arg, const struct prov_statement *st)
 {
 	struct rdf *r = arg;
@@ -286,7 +291,7 @@ static int write_rdf_statement(void *arg, const struct prov_statement *st)
 	return r->list.failed ? -ENOMEM : -r->out->error;
 }
 
-/* nt: N-Triples. 0; -errno, with a sentence but for out->error. */
+/* Writes the selection as Turtle, or N-Triples. nt: N-Triples. 0; -errno, with a sentence but for out->error. */
 static int write_rdf(struct prov_source *p, struct out *out, bool nt, struct err *err)
 {
 	struct rdf r = {.out = out, .nt = nt};
@@ -301,14 +306,14 @@ static int write_rdf(struct prov_source *p, struct out *out, bool nt, struct err
 	return rc < 0 && !out->error ? err_set(err, -rc, "cannot read the record") : rc;
 }
 
-/* 0, -errno with a sentence. */
+/* Writes the selection as Turtle. 0, -errno with a sentence. */
 int export_turtle(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	(void)o;
 	return write_rdf(p, out, false, err);
 }
 
-/* 0, -errno with a sentence. */
+/* Writes the selection as N-Triples. 0, -errno with a sentence. */
 int export_ntriples(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	(void)o;

@@ -160,7 +160,7 @@ static char *copy_if_any(struct str s, bool *ok)
 	return text;
 }
 
-/* False: no memory; release `to` in any case. */
+/* Makes a summary of what the record has of a task. False: no memory; release `to` in any case. */
 static bool fill_summary(struct summary *to, const struct summary_info *m)
 {
 	bool ok = true;
@@ -181,7 +181,7 @@ static bool fill_summary(struct summary *to, const struct summary_info *m)
 	       copy_summary_pairs(&m->labels, &to->label, &to->nlabel);
 }
 
-/* 0, -ENOMEM. What goes wrong with the output is in u->out. */
+/* Writes the summary of a task. 0, -ENOMEM. What goes wrong with the output is in u->out. */
 static int write_used_summary(struct used *u, const struct summary_info *m)
 {
 	struct summary s;
@@ -212,7 +212,7 @@ static int put_other(void *arg, const struct summary_info *m)
 	return m->run ? 0 : write_used_summary(arg, m);
 }
 
-/* 0, -errno. */
+/* Writes the summaries of all tasks of the selection. 0, -errno. */
 static int write_used_summaries(struct used *u)
 {
 	int rc = 0;
@@ -277,14 +277,14 @@ static int export_used(struct prov_source *p, struct out *out, enum summary_form
 	return rc;
 }
 
-/* 0, -errno with a sentence. */
+/* Writes summaries in the form of resource_monitor. 0, -errno with a sentence. */
 int export_resource_monitor(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	(void)o;
 	return export_used(p, out, SUMMARY_RESOURCE_MONITOR, err);
 }
 
-/* 0, -errno with a sentence. */
+/* Writes summaries in the form of kickstart. 0, -errno with a sentence. */
 int export_kickstart(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	(void)o;

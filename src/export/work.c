@@ -38,7 +38,7 @@ static int append_work_file(struct work *w, const struct prov_statement *st)
 	return 0;
 }
 
-/* 0, -errno. Accesses come behind their execution. */
+/* Takes a statement of PROV for the list of work. 0, -errno. Accesses come behind their execution. */
 static int append_work_statement(void *arg, const struct prov_statement *st)
 {
 	struct work *w = arg;

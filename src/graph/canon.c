@@ -174,7 +174,8 @@ static void append_canon_file(struct canon *c, const struct graph *g, uint32_t f
 	buf_release(&path);
 }
 
-/* n: from 1. One that was observed by the session and seq of its first write, another by its fingerprint. */
+/* Appends a version of a file to a canonical text. n: from 1. One that was observed by the session and seq of its
+ * first write, another by its fingerprint. */
 static void append_canon_version(struct canon *c, const struct graph *g, uint32_t file, uint32_t n)
 {
 	const struct gversion *v = &g->versions.v[g->files.v[file].first_version + n - 1];
@@ -198,7 +199,7 @@ void canon_part(struct canon *c, uint64_t part)
 		buf_printf(&c->bytes, " part:%" PRIu64, part);
 }
 
-/* over: as in struct ggen, else hi. */
+/* Appends an edge of the graph to a canonical text. over: as in struct ggen, else hi. */
 static void append_canon_edge(struct canon *c, bool must, unsigned via, int64_t lo, int64_t hi, int64_t over,
                               uint32_t part)
 {
@@ -212,6 +213,7 @@ static void append_canon_edge(struct canon *c, bool must, unsigned via, int64_t 
 	canon_end(c);
 }
 
+/* Appends a number to a canonical text. */
 static void append_canon_number(struct canon *c, uint64_t n)
 {
 	char s[24];

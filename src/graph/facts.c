@@ -43,7 +43,7 @@ uint32_t facts_find_file(struct facts *f, uint64_t number)
 	return find_numbered(f, &f->files, FACTS_FILE, number);
 }
 
-/* VEC_NONE: not known. */
+/* The process with that number in its session. VEC_NONE: not known. */
 static uint32_t find_process(struct facts *f, uint64_t number)
 {
 	return find_numbered(f, &f->procs, FACTS_PROCESS, number);

@@ -360,7 +360,7 @@ struct settled {
 	bool seen; /* that it read was seen */
 };
 
-/* Nothing was read; where nothing was written, nothing of the access is left. */
+/* Notes that the access read nothing. Nothing was read; where nothing was written, nothing of the access is left. */
 static void drop_reading(struct settled *s)
 {
 	s->reads = false;

@@ -28,7 +28,7 @@ static char *intern_carve(struct interner *w, size_t n)
 	return p;
 }
 
-/* h: the folded hash of s. VEC_NONE: it is not there. */
+/* The number of a text with its hash. h: the folded hash of s. VEC_NONE: it is not there. */
 static uint32_t intern_lookup(const struct interner *w, struct str s, uint32_t h)
 {
 	size_t pos = TABLE_START;

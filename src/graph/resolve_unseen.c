@@ -49,7 +49,8 @@ static bool live_other(const struct live *v, size_t n, const struct resolver *r,
 	return false;
 }
 
-/* May it be writing? counting: does it, as far as is known? */
+/* Does the access count as one that is writing at the moment that is looked at? May it be writing? counting: does
+ * it, as far as is known? */
 static bool is_live(const struct gaccess *a, bool counting)
 {
 	return counting ? (a->flags & GACCESS_WRITES) != 0 : (a->mode & ACCESS_WRITE) != 0;
@@ -124,7 +125,8 @@ struct living {
 	size_t n[2], cap, opened;
 };
 
-/* 0, -ENOMEM; living_end frees in both cases. */
+/* Begins to walk through accesses in the order of time, with those that are alive at each moment. 0, -ENOMEM;
+ * living_end frees in both cases. */
 static int living_begin(struct living *l, const struct resolver *r)
 {
 	size_t cap = r->slack && r->g->hosts.n + 1 > 4 ? r->g->hosts.n + 1 : 4;

@@ -42,7 +42,7 @@ static void report_violation(void *arg, const struct violation *v)
 	}
 }
 
-/* 0; -ENOMEM with a sentence. */
+/* Checks a document that was read. 0; -ENOMEM with a sentence. */
 static int check_whole_document(const struct doc *d, check_line *say, void *arg, struct err *err,
                                 struct check_report *ret)
 {

@@ -196,7 +196,7 @@ static uint8_t type_of_place(char place)
 	}
 }
 
-/* 50: where a name stands says what it is. */
+/* Applies constraint 50: where a name stands says what it is. */
 static void type_names(struct check *c)
 {
 	uint32_t type = intern_find(&c->d->words, str_of(PROV_NS "type"));

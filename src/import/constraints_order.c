@@ -67,7 +67,8 @@ static void not_after(struct order *o, uint32_t from, uint32_t to, unsigned numb
 		o->c->failed = true;
 }
 
-/* As not_after, but they are not at the same time either. */
+/* Notes that one event must come before another by this constraint. As not_after, but they are not at the same time
+ * either. */
 static void strictly_before(struct order *o, uint32_t from, uint32_t to, unsigned number, uint32_t st)
 {
 	not_after(o, from, to, number, st);
@@ -372,7 +373,7 @@ static void report_time_conflicts(struct order *o)
 	}
 }
 
-/* 52: nothing is, by whatever steps, a specialization of itself. */
+/* Applies constraint 52: nothing is, by whatever steps, a specialization of itself. */
 static void check_specialization(struct check *c)
 {
 	struct order o = {.c = c};

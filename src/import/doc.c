@@ -213,6 +213,7 @@ bool doc_time(struct str s, int64_t *ret)
 
 /* ---- which format ---- */
 
+/* The first character from p on that is no white space; end: there is none. */
 static const char *skip_blanks(const char *p, const char *end)
 {
 	while (p < end && (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n'))

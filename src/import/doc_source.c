@@ -48,7 +48,7 @@ static uint32_t intern_local_name(struct taker *t, struct str local)
 	return w == VEC_NONE ? 0 : w;
 }
 
-/* 0, -ENOMEM. */
+/* Copies a statement of the record into a document. arg: a struct taker. 0, -ENOMEM. */
 static int copy_prov_statement(void *arg, const struct prov_statement *st)
 {
 	struct taker *t = arg;

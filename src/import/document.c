@@ -7,7 +7,7 @@
 
 #define DAY ((int64_t)86400 * 1000000000)
 
-/* now: ns; a day is granted to clocks. */
+/* Does the document tell of a time that is yet to come? now: ns; a day is granted to clocks. */
 static bool in_future(const struct imported *t, int64_t now)
 {
 	int64_t most = INT64_MIN;

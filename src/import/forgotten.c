@@ -19,7 +19,7 @@ static int take_first_event(struct forgotten *f, uint64_t session, const struct 
 	return map_set(&f->keepers, session, 1) ? 1 : -ENOMEM;
 }
 
-/* 0, -ENOMEM. */
+/* Notes what a tombstone says was forgotten: a run, or a session. 0, -ENOMEM. */
 static int take_tombstone(struct forgotten *f, const struct event_tombstone *t)
 {
 	if (t->dead && !map_set(&f->dead, t->dead, 1))

@@ -9,7 +9,7 @@
 
 #define VALUES_MAX 1024 /* of one setting: each is looked for among all that is said of it */
 
-/* VEC_NONE: the document does not have it. */
+/* The word of an IRI. VEC_NONE: the document does not have it. */
 static uint32_t find_iri(const struct imported *t, const char *iri)
 {
 	return intern_find(&t->d->words, str_of(iri));
@@ -47,7 +47,8 @@ static struct str find_first_text(const struct imported *t, const struct doc_sta
 	return s.n ? s : find_iri_text(t, st, b);
 }
 
-/* nth: of PROV-IO's values of one setting. 0, also for what is left out; -ENOMEM. */
+/* Adds a setting, tag or metric that the document tells of. nth: of PROV-IO's values of one setting. 0, also for
+ * what is left out; -ENOMEM. */
 static int append_app_event(struct imported *t, uint32_t at, enum provio_class class, uint32_t nth)
 {
 	const struct doc_statement *st = &t->d->st.v[at];
@@ -130,7 +131,7 @@ static struct strlist parse_iri_list(const struct imported *t, const struct doc_
 	return (struct strlist){.count = n, .raw = buf_view(b)};
 }
 
-/* False: it is not there, or no number. */
+/* Reads a number of a statement. False: it is not there, or no number. */
 static bool parse_iri_count(const struct imported *t, const struct doc_statement *st, const char *iri, uint64_t *ret)
 {
 	struct str s = find_iri_text(t, st, iri);
@@ -143,7 +144,7 @@ static bool parse_iri_count(const struct imported *t, const struct doc_statement
 	return !*end;
 }
 
-/* NAN: the text is no number, or longer than 63 bytes. */
+/* Reads a number. NAN: the text is no number, or longer than 63 bytes. */
 static double real_of(struct str s)
 {
 	char text[64], *end;

@@ -105,7 +105,7 @@ bool imported_regular(const struct imported *t, uint32_t version)
 	return gkind_has_versions(t->files.v[t->versions.v[version].file].kind);
 }
 
-/* VEC_NONE: no memory, or file is that already. */
+/* Adds a version of a file. VEC_NONE: no memory, or file is that already. */
 static uint32_t append_version(struct imported *t, uint32_t word, uint32_t file)
 {
 	struct imported_version *v = file == VEC_NONE ? NULL : vec_add(&t->versions);
@@ -312,7 +312,7 @@ static uint32_t take_foreign_activity(struct imported *t, const struct doc_state
 	return i;
 }
 
-/* *ret: its place. 0, or as imported_wrong and imported_oom. */
+/* Finds or adds the activity that a statement names. *ret: its place. 0, or as imported_wrong and imported_oom. */
 static int find_or_take_activity(struct imported *t, const struct doc_statement *st, bool execution, uint32_t *ret)
 {
 	int rc = 0;

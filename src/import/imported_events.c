@@ -193,7 +193,7 @@ static uint64_t emit_app_event(struct imported_writer *w, struct imported_sessio
 	return seq;
 }
 
-/* NULL: there is none. */
+/* The first session of a run. NULL: there is none. */
 static struct imported_session *first_session_of_run(struct imported_writer *w, struct str ulid)
 {
 	for (uint32_t k = map_get(&w->by_run, hash_str(ulid)); k != VEC_NONE; k = w->sessions.v[k].next_run)
@@ -336,7 +336,7 @@ static int place_words(struct imported_writer *w, struct str document)
 	return 0;
 }
 
-/* 0, -ENOMEM. */
+/* Gives each note of the document its session. 0, -ENOMEM. */
 static int place_notes(struct imported_writer *w)
 {
 	for (size_t i = 0; i < w->t->notes.n; i++) {

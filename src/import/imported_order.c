@@ -24,7 +24,8 @@ struct order {
 	struct queue any, makes, early; /* what can be placed: whatever; what activities make, after their uses; before */
 };
 
-/* Nodes: start and end of activities, accesses, versions made. */
+/* The node of an activity's start in the order of events. Nodes: start and end of activities, accesses, versions
+ * made. */
 static uint32_t activity_start_node(uint32_t a)
 {
 	return 2 * a;

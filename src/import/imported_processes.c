@@ -170,7 +170,7 @@ static void emit_imported_access(struct imported_writer *w, struct imported_sess
 
 /* ---- processes ---- */
 
-/* 0: not known. */
+/* When the process began. 0: not known. */
 static int64_t begin_of(const struct imported *t, const struct imported_process *p)
 {
 	const struct imported_activity *a = &t->activities.v[p->first];

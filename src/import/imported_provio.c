@@ -32,7 +32,7 @@ static bool map_set_once(struct map *m, uint32_t key, uint32_t value)
 	return map_get(m, key) != VEC_NONE || map_set(m, key, value);
 }
 
-/* NULL: the document has no such element. */
+/* The statement about an element of PROV-IO. NULL: the document has no such element. */
 static const struct doc_statement *find_element(const struct imported *t, uint32_t word)
 {
 	uint32_t at = map_get(&t->io.thing, word);

@@ -202,6 +202,7 @@ struct pair_set {
 	VEC(uint64_t) v;
 };
 
+/* Is the pair in the set? */
 static bool has_pair(const struct pair_set *s, uint32_t a, uint32_t b)
 {
 	uint64_t key = (uint64_t)a << 32 | b;
@@ -212,7 +213,7 @@ static bool has_pair(const struct pair_set *s, uint32_t a, uint32_t b)
 	return false;
 }
 
-/* False: no memory. */
+/* Adds a pair to the set. False: no memory. */
 static bool add_pair(struct pair_set *s, uint32_t a, uint32_t b)
 {
 	uint64_t key = (uint64_t)a << 32 | b, *slot = vec_add(&s->v);
@@ -222,7 +223,7 @@ static bool add_pair(struct pair_set *s, uint32_t a, uint32_t b)
 	return table_add(&s->table, doc_hash(a, b, 7), (uint32_t)(s->v.n - 1));
 }
 
-/* False: no memory. */
+/* Adds an access, if it is not known already. False: no memory. */
 static bool add_access_once(struct imported *t, struct pair_set *known, uint32_t activity, uint32_t version, bool write,
                             uint32_t at)
 {

@@ -58,7 +58,7 @@ struct import {
 	struct import_logs_report report;
 };
 
-/* -ENOMEM with a sentence. */
+/* Reports that there is no memory. -ENOMEM with a sentence. */
 static int import_oom(struct import *x)
 {
 	return err_set(x->err, ENOMEM, "cannot import");
@@ -77,7 +77,7 @@ static int append_source_segment(void *arg, const char *path)
 
 /* ---- reading ---- */
 
-/* NULL: no memory. Valid until the next is added. */
+/* Finds or adds a session of the log. NULL: no memory. Valid until the next is added. */
 static struct session *find_or_add_session(struct import *x, uint64_t number)
 {
 	uint32_t i = map_get(&x->numbers, number);

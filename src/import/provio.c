@@ -19,7 +19,7 @@ static const char *const relations[PROVIO_CLASSES] = {
 /* What it tells of a setting; the places say nothing. */
 static const char *const settings[PROVIO_CLASSES] = {NULL, "Name", "Value", "Version", "Type", "Quality"};
 
-/* false: it does not begin so, and *ret is as it was. Shares the bytes of s. */
+/* Takes a prefix from a text. false: it does not begin so, and *ret is as it was. Shares the bytes of s. */
 static bool strip_prefix(struct str s, const char *prefix, struct str *ret)
 {
 	struct str p = str_of(prefix);
@@ -29,7 +29,7 @@ static bool strip_prefix(struct str s, const char *prefix, struct str *ret)
 	return true;
 }
 
-/* PROVIO_none: it is no class. */
+/* The class of PROV-IO with that name. PROVIO_none: it is no class. */
 static enum provio_class find_class_name(const char *const *list, struct str name)
 {
 	for (unsigned i = 1; i < PROVIO_CLASSES; i++)

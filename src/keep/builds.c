@@ -10,7 +10,8 @@
 
 /* ---- all of them ---- */
 
-/* arg: a struct keep_build, which gets the build's id, session and end. Always 0. */
+/* Copies what names a build and when it ended. arg: a struct keep_build, which gets the build's id, session and end.
+ * Always 0. */
 static int copy_build_end(void *arg, const struct store_build *b)
 {
 	struct keep_build *k = arg;
@@ -18,7 +19,7 @@ static int copy_build_end(void *arg, const struct store_build *b)
 	return 0;
 }
 
-/* arg: a struct pubid, which gets the build's execution. Always 0. */
+/* Copies which execution made a build. arg: a struct pubid, which gets the build's execution. Always 0. */
 static int copy_build_exec(void *arg, const struct store_build *b)
 {
 	*(struct pubid *)arg = b->exec;
@@ -84,7 +85,7 @@ struct needed {
 	int rc;
 };
 
-/* 0, -ENOMEM. */
+/* Adds a build to those of which it is to be found out what they need. 0, -ENOMEM. */
 static int append_needed_build(struct needed *w, store_id build)
 {
 	if (!vec_has_room(w->todo, w->n, w->room))

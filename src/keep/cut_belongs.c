@@ -52,13 +52,13 @@ static uint32_t tombstone_of_reported(const struct cut *c, struct str run)
 	return run.n ? cut_tombstone_of(c, run) : c->own;
 }
 
-/* VEC_NONE: it stays. */
+/* The tombstone under which a program's reports go. VEC_NONE: it stays. */
 static uint32_t tombstone_of_app(const struct cut *c, uint64_t app)
 {
 	return c->apps.n ? map_get(&c->apps, app) : VEC_NONE;
 }
 
-/* VEC_NONE: it stays. 0, -ENOMEM with a sentence. */
+/* Notes under which tombstone a process goes. VEC_NONE: it stays. 0, -ENOMEM with a sentence. */
 static int set_proc(struct cut *c, uint64_t proc, uint32_t tombstone)
 {
 	return map_set(&c->procs, proc, tombstone == VEC_NONE ? 0 : tombstone + 1) ? 0 : cut_no_memory(c);

@@ -242,7 +242,7 @@ static int clean_build_file(struct cut *c, struct cleaning *k)
 	return 0;
 }
 
-/* 0, -errno. */
+/* Takes what is to be forgotten out of a summary. 0, -errno. */
 static int clean_summary(struct cut *c, struct cleaning *k)
 {
 	int rc = cut_summary(c, &k->e.summary);

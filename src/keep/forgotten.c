@@ -14,6 +14,7 @@ struct search {
 	int found;
 };
 
+/* Are the n bytes equal, whatever the case of letters? */
 static bool same_case(const char *a, const char *b, size_t n)
 {
 	return !strncasecmp(a, b, n);

@@ -184,7 +184,7 @@ static int measure_runs(struct sizes *z, struct keep_logs *l, struct err *err)
 	return 0;
 }
 
-/* 0: not known. */
+/* How many bytes of the logs a run takes. 0: not known. */
 static uint64_t run_size(const struct sizes *z, store_id run)
 {
 	uint32_t at = map_get(&z->rows, run);
@@ -223,7 +223,8 @@ static bool is_old_build(const struct build_choice *b, const struct keep_build *
 	return b->o->before != TIME_NONE && k->end < b->o->before;
 }
 
-/* May any go: is one old or of a run that goes, or is there too much without those runs? */
+/* May builds be forgotten at all? May any go: is one old or of a run that goes, or is there too much without those
+ * runs? */
 static bool may_choose_builds(const struct build_choice *b, uint64_t left)
 {
 	if (left > b->o->max_bytes)

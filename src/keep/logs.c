@@ -16,7 +16,7 @@
 
 #define WAIT_MS 5000 /* for a run that is about to end */
 
-/* -ENOMEM with a sentence. */
+/* Reports that there is no memory. -ENOMEM with a sentence. */
 static int keep_logs_oom(struct err *err)
 {
 	return err_set(err, ENOMEM, "cannot read the logs");
@@ -38,7 +38,8 @@ static bool is_slot(const char *name, unsigned *ret)
 	return !strcmp(end, ".stl");
 }
 
-/* parts: the folders below logs; only a segment in host/day has a slot. -ENOMEM, reported. */
+/* Adds a segment of the log. parts: the folders below logs; only a segment in host/day has a slot. -ENOMEM,
+ * reported. */
 static int append_keep_segment(struct keep_logs *l, const char *path, const char *const parts[], unsigned depth,
                                const char *name, const struct stat *st, struct err *err)
 {

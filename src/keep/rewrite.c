@@ -44,6 +44,7 @@ static int edit_cmp(const void *pa, const void *pb)
 	return (a->seq > b->seq) - (a->seq < b->seq);
 }
 
+/* The order of numbers, for qsort. */
 static int number_cmp(const void *pa, const void *pb)
 {
 	uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
@@ -113,7 +114,7 @@ struct output {
 	int64_t last; /* time of the latest event in it */
 };
 
-/* 0, -errno; what was held is dropped in either case. */
+/* Writes what has gathered to the new file. 0, -errno; what was held is dropped in either case. */
 static int flush_output(struct output *o)
 {
 	int rc = o->bytes.failed ? -ENOMEM : io_write(o->fd, o->bytes.p, o->bytes.n, NULL);
@@ -122,7 +123,7 @@ static int flush_output(struct output *o)
 	return rc;
 }
 
-/* 0 without any event. -ENOMEM, -errno of a write. */
+/* Ends the frame that is being written. 0 without any event. -ENOMEM, -errno of a write. */
 static int end_frame(struct output *o)
 {
 	if (!o->head.count)
@@ -372,7 +373,8 @@ struct rewriting {
 	bool named; /* the new one has the name `temporary` */
 };
 
-/* -errno: rewriting_end is due then, too. The new file has a name only where the file system has none without. */
+/* Begins to write a segment anew. -errno: rewriting_end is due then, too. The new file has a name only where the
+ * file system has none without. */
 static int rewriting_begin(struct rewriting *w, const struct keep_segment *s)
 {
 	*w = (struct rewriting){.s = s, .dir_path = strdup(s->path), .dir = -1, .from = -1, .o = {.fd = -1}};

@@ -29,7 +29,7 @@ struct search {
 	} found; /* of the event at hand: it is told when it has been cleaned */
 };
 
-/* -ENOMEM with a sentence. */
+/* Reports that there is no memory. -ENOMEM with a sentence. */
 static int secrets_oom(struct search *s)
 {
 	return err_set(s->err, ENOMEM, "cannot search for secrets");

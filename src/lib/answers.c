@@ -84,7 +84,7 @@ static int keep_piece(void *arg, struct str piece)
 	return b->failed ? -ENOMEM : 0;
 }
 
-/* 0; else what record_fail gives, with a sentence. */
+/* Answers stemma_lineage. 0; else what record_fail gives, with a sentence. */
 static int ask_lineage(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	struct err e = {0};
@@ -129,7 +129,7 @@ EXPORTED int stemma_lineage(struct stemma_record *r, const char *file, unsigned 
 	    r, &(struct record_question){.ask = ask_lineage, .a = file, .flags = flags, .depth = depth, .ret = ret}, err);
 }
 
-/* 0; else as record_fail. *q->ret: text, to be freed. */
+/* Answers stemma_runs. 0; else as record_fail. *q->ret: text, to be freed. */
 static int ask_runs(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	json_t *o = NULL;
@@ -189,7 +189,7 @@ static int find_side(struct stemma_record *r, const char *text, enum diff_what *
 	return 0;
 }
 
-/* -EINVAL: a run is compared with a file, say. */
+/* Answers stemma_diff. -EINVAL: a run is compared with a file, say. */
 static int ask_diff(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	struct err e = {0};
@@ -283,7 +283,7 @@ static int find_target(struct stemma_record *r, const char *text, struct target 
 	return rc <= 0 ? record_fail_to_resolve(rc, &e, err) : 0;
 }
 
-/* 0; else as record_fail. *q->ret: text, to be freed. */
+/* Answers stemma_show. 0; else as record_fail. *q->ret: text, to be freed. */
 static int ask_show(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	struct err e = {0};
@@ -338,7 +338,7 @@ static int answer_stat(struct stemma_record *r, const struct record_question *q,
 	return rc < 0 ? record_fail(rc, NULL, "cannot count", err) : record_give_json(o, q->ret, err);
 }
 
-/* 0; else as record_fail. *q->ret: text, to be freed. */
+/* Answers stemma_stat. 0; else as record_fail. *q->ret: text, to be freed. */
 static int ask_stat(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	struct stat_when when = {0};
@@ -355,7 +355,7 @@ EXPORTED int stemma_stat(struct stemma_record *r, const char *target, unsigned f
 	    r, &(struct record_question){.ask = ask_stat, .a = target, .flags = flags, .count = count, .ret = ret}, err);
 }
 
-/* 0; else what record_fail gives, with a sentence. */
+/* Answers stemma_stat_at. 0; else what record_fail gives, with a sentence. */
 static int ask_stat_at(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	struct stat_when when = {.has_at = true, .at = q->at};

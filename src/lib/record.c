@@ -55,6 +55,7 @@ int record_give_text(struct buf *b, char **ret, struct stemma_error *err)
 
 /* ---- the record ---- */
 
+/* Takes a warning about the settings and does nothing with it. */
 static void ignore_warning(void *arg, const char *line)
 {
 	(void)arg;
@@ -110,7 +111,7 @@ static int open_store(struct stemma_record *r, bool again, struct err *err)
 	return open_store(r, true, err);
 }
 
-/* 0; else as record_fail. */
+/* Opens the store that answers come from. 0; else as record_fail. */
 static int open_record(struct stemma_record *r, bool again, struct stemma_error *ret)
 {
 	struct err err = {0};
@@ -167,7 +168,7 @@ static void rest_record(struct stemma_record *r)
 		source->rest(source);
 }
 
-/* As record_ask, once there is a store. */
+/* Asks the question again while what it read was incomplete, As record_ask, once there is a store. */
 static int ask_whole(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	int rc = 0;
@@ -239,7 +240,7 @@ EXPORTED int stemma_open(const char *store, unsigned flags, struct stemma_record
 	return rc;
 }
 
-/* 0; else as record_fail. */
+/* Answers stemma_update. 0; else as record_fail. */
 static int ask_update(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	struct err e = {0};
@@ -270,7 +271,7 @@ EXPORTED void stemma_close(struct stemma_record *r)
 	free(r);
 }
 
-/* 0; else what record_fail gives, with a sentence. */
+/* Answers stemma_damage. 0; else what record_fail gives, with a sentence. */
 static int ask_damage(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	int rc = store_damage(r->source.store, q->arg);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* a: the text of a claim, NULL none; b: a tolerance, NULL none. */
+/* Judges runs as a benchmark. a: the text of a claim, NULL none; b: a tolerance, NULL none. */
 static int judge(struct stemma_record *r, const struct record_question *q, struct judged *ret, struct stemma_error *err)
 {
 	struct err e = {0};
@@ -26,7 +26,7 @@ static int judge(struct stemma_record *r, const struct record_question *q, struc
 	return rc == 1 ? 0 : record_fail_to_resolve(rc, &e, err);
 }
 
-/* 0; else what record_fail gives, with a sentence. */
+/* Answers stemma_trust. 0; else what record_fail gives, with a sentence. */
 static int ask_trust(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	struct judged j;
@@ -46,7 +46,7 @@ EXPORTED int stemma_trust(struct stemma_record *r, const char *const *runs, cons
 	    r, &(struct record_question){.ask = ask_trust, .words = runs, .a = claim, .b = tolerance, .ret = ret}, err);
 }
 
-/* 0; else what record_fail gives, with a sentence. */
+/* Answers stemma_claim. 0; else what record_fail gives, with a sentence. */
 static int ask_claim(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	struct judged j;
@@ -67,7 +67,7 @@ EXPORTED int stemma_claim(struct stemma_record *r, const char *const *runs, char
 	return record_ask(r, &(struct record_question){.ask = ask_claim, .words = runs, .ret = ret}, err);
 }
 
-/* 0; else what record_fail gives, with a sentence. */
+/* Answers stemma_verify. 0; else what record_fail gives, with a sentence. */
 static int ask_verify(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	struct err e = {0};

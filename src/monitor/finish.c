@@ -360,7 +360,7 @@ static int copy_limits(const struct summary_limit *from, size_t n, struct summar
 	return *ret ? 0 : -1;
 }
 
-/* -1 for what is not known. r's strings are copied. */
+/* Fills in the row of a process. -1 for what is not known. r's strings are copied. */
 static void fill_process_row(const struct tree_record *r, struct summary_process *ret)
 {
 	const struct procfs *l = &r->last;

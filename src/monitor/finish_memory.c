@@ -69,7 +69,8 @@ static uint64_t least_peak(const struct monitor *m, uint64_t largest, bool *ret_
 	return *ret_by_group ? grouped - batches : low;
 }
 
-/* peak: of the sets of processes that were alive together. */
+/* Sets the figure of the most memory that was resident at a time. peak: of the sets of processes that were alive
+ * together. */
 static void set_resident_peak(struct ends *e, uint64_t peak, uint64_t largest, bool complete)
 {
 	const struct monitor *m = e->m;

@@ -59,7 +59,7 @@ static uint64_t hash_inode(uint64_t dev, uint64_t ino)
 	return h ^ h >> 29;
 }
 
-/* False: it was there already (or there is no memory, which is taken for that). */
+/* Adds a file to the set. False: it was there already (or there is no memory, which is taken for that). */
 static bool inodes_add(struct inodes *s, uint64_t dev, uint64_t ino)
 {
 	if (2 * s->n >= s->cap) {

@@ -92,7 +92,7 @@ bool gpu_here(const char **ret_why)
 
 /* ---- one look; the caller holds the lock ---- */
 
-/* NULL: there are as many as the device has room for. */
+/* What is known of a process's use of a device. NULL: there are as many as the device has room for. */
 static struct tenant *tenant_of(struct device *d, pid_t pid)
 {
 	for (size_t i = 0; i < d->n; i++)
@@ -104,7 +104,8 @@ static struct tenant *tenant_of(struct device *d, pid_t pid)
 	return &d->tenant[d->n++];
 }
 
-/* list: NULL: this driver has none. Memory that the driver does not tell counts as 0 (g->untold). */
+/* Samples which processes use a device, and its memory. list: NULL: this driver has none. Memory that the driver
+ * does not tell counts as 0 (g->untold). */
 static void sample_device_processes(struct gpu *g, struct device *d,
                                     int (*list)(nvml_device, unsigned *, struct nvml_process *))
 {
@@ -201,7 +202,7 @@ static void sample_devices(struct gpu *g, bool last)
 
 /* ---- the thread ---- */
 
-/* NULL, or why it cannot be used. */
+/* Loads NVIDIA's library. NULL, or why it cannot be used. */
 static const char *load_nvml(struct gpu *g)
 {
 	g->lib = dlopen(g->library, RTLD_NOW | RTLD_LOCAL);
@@ -225,7 +226,7 @@ static const char *load_nvml(struct gpu *g)
 	return NULL;
 }
 
-/* NULL, or why there are none. DEVICES at most. */
+/* Finds the devices of this machine. NULL, or why there are none. DEVICES at most. */
 static const char *meet_devices(struct gpu *g)
 {
 	unsigned n = 0;

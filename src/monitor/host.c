@@ -36,7 +36,8 @@ static void append_host_pair(struct pairs *p, const char *key, const char *value
 	}
 }
 
-/* A hint, from what container run times leave behind. */
+/* The kind of container that this process runs in, in a word; NULL: none. A hint, from what container run times
+ * leave behind. */
 static const char *container(void)
 {
 	const char *named = getenv("APPTAINER_NAME");

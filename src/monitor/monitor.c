@@ -92,7 +92,7 @@ static void stop_sampler(struct monitor *m)
 
 /* ---- the observer ---- */
 
-/* *ret is to be freed. 0, -ENOMEM. */
+/* The processes of the task that are alive. *ret is to be freed. 0, -ENOMEM. */
 static int living(void *arg, pid_t **ret, size_t *ret_n)
 {
 	/* Those that are known: to look for more makes the end of a short run dearer (see monitor_sample). */
@@ -140,7 +140,7 @@ static bool is_process_of_task(void *arg, pid_t pid)
 	return is;
 }
 
-/* The same for who has the lock. */
+/* Is the process one of the task, and alive? For who has the lock. */
 static bool is_alive(void *arg, pid_t pid)
 {
 	const struct monitor *m = arg;

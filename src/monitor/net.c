@@ -103,7 +103,7 @@ static uint64_t space_of(pid_t pid)
 	return stat(name, &st) == 0 ? (uint64_t)st.st_ino : 0; /* errno says why */
 }
 
-/* NULL: not known yet. */
+/* The network namespace with that inode. NULL: not known yet. */
 static struct space *space_by(struct net *n, uint64_t ino)
 {
 	for (size_t i = 0; i < n->nspaces; i++)
@@ -141,7 +141,7 @@ static bool has_others(const struct net *n, uint64_t ino)
 	return found;
 }
 
-/* False: it is gone. */
+/* Notes the network namespace of a process. False: it is gone. */
 static bool look_at_space(struct net *n, pid_t pid)
 {
 	errno = 0;
@@ -206,7 +206,8 @@ static uint64_t less_flags(uint64_t v)
 	return v > FLAGS_COUNTED ? v - FLAGS_COUNTED : 0;
 }
 
-/* begin: it was there before the task. True: it is not known yet whose it is. */
+/* Takes what the kernel says of a connection. begin: it was there before the task. True: it is not known yet whose
+ * it is. */
 static bool take_socket(struct net *n, const struct nlmsghdr *h, bool begin)
 {
 	const struct inet_diag_msg *m = NLMSG_DATA(h);
@@ -249,7 +250,8 @@ static bool take_socket(struct net *n, const struct nlmsghdr *h, bool begin)
 	return s->whose == NOT_KNOWN && s->ino;
 }
 
-/* True: there are some of which it is not known whose they are. */
+/* Asks the kernel about all connections of a family of addresses. True: there are some of which it is not known
+ * whose they are. */
 static bool dump(struct net *n, int family, bool begin)
 {
 	static char room[32768]; /* under the lock */
@@ -434,6 +436,7 @@ void net_set_incomplete(struct net *n)
 
 /* ---- figures ---- */
 
+/* The bytes that were sent, or received. */
 static uint64_t bytes_in_direction(const struct bytes *b, bool sent)
 {
 	return sent ? b->sent : b->received;

@@ -57,7 +57,7 @@ static void keep_out(int fd)
 		setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &prog, sizeof(prog));
 }
 
-/* -errno. It does not block. */
+/* Opens a socket at which the kernel tells of events. -errno. It does not block. */
 static int open_netlink(int protocol, unsigned groups)
 {
 	struct sockaddr_nl a = {.nl_family = AF_NETLINK, .nl_groups = groups};
@@ -76,7 +76,7 @@ static int open_netlink(int protocol, unsigned groups)
 
 /* ---- the connector ---- */
 
-/* number: comes back in the acknowledgement. 0, -errno. */
+/* Asks the kernel to begin or end telling of processes. number: comes back in the acknowledgement. 0, -errno. */
 static int set_listening(int fd, bool on, uint32_t number)
 {
 	struct {
@@ -126,7 +126,7 @@ struct genl {
 	char text[48];
 };
 
-/* NULL: none of that type within n bytes. */
+/* Finds an attribute in a message of the kernel. NULL: none of that type within n bytes. */
 static const struct nlattr *find_attribute(const void *at, size_t n, int type)
 {
 	const char *p = at, *end = p + n;
@@ -229,13 +229,13 @@ static struct sum *process_sum(struct procevents *e, pid_t pid)
 	return s;
 }
 
-/* *to may be unknown: then it becomes v. */
+/* Adds v to a sum. *to may be unknown: then it becomes v. */
 static void add_to_sum(uint64_t *to, uint64_t v)
 {
 	*to = (*to == PROCFS_UNKNOWN ? 0 : *to) + v;
 }
 
-/* *to may be unknown: then it becomes v. */
+/* Raises a figure to v. *to may be unknown: then it becomes v. */
 static void raise_to_known(uint64_t *to, uint64_t v)
 {
 	if (*to == PROCFS_UNKNOWN || v > *to)
@@ -300,7 +300,7 @@ static void drain_stats(struct procevents *e)
 
 /* ---- one after the other ---- */
 
-/* False: it is nothing that anybody wants to know. */
+/* Takes an event of the kernel. False: it is nothing that anybody wants to know. */
 static bool take_event(struct procevents *e, const struct proc_event *ev, struct procevent *ret)
 {
 	*ret = (struct procevent){.time = (int64_t)ev->timestamp_ns, .status = -1};

@@ -26,7 +26,7 @@ int64_t monitor_now_ns(const struct monitor *m)
 
 /* ---- a control group's figures ---- */
 
-/* Negative: not known, and below all that is. */
+/* Raises a figure to v. Negative: not known, and below all that is. */
 static void raise_known(int64_t *to, int64_t v)
 {
 	if (v > *to)
@@ -128,6 +128,7 @@ static bool waited_io(struct tree_io *ret)
 	return ok;
 }
 
+/* The time in ns. */
 static int64_t timeval_ns(const struct timeval *t)
 {
 	return t->tv_sec * SECOND + t->tv_usec * 1000LL;
@@ -189,7 +190,8 @@ struct discovery {
 	unsigned depth;
 };
 
-/* Adds the process, if it is not known, and those below it; zombies are passed over. */
+/* Takes a process that was found among those of the task. Adds the process, if it is not known, and those below it;
+ * zombies are passed over. */
 static void discovered(void *arg, pid_t pid)
 {
 	struct discovery *d = arg;
@@ -321,14 +323,14 @@ struct sums {
 	bool descriptors_known;
 };
 
-/* v may be unknown: then nothing changes. */
+/* Adds v to a sum. v may be unknown: then nothing changes. */
 static void add_if_known(uint64_t *to, uint64_t v)
 {
 	if (v != PROCFS_UNKNOWN)
 		*to += v;
 }
 
-/* v may be unknown: then nothing changes. */
+/* Raises a figure to v. v may be unknown: then nothing changes. */
 static void see_most(uint64_t *most, uint64_t v)
 {
 	if (v != PROCFS_UNKNOWN && v > *most)
@@ -401,7 +403,7 @@ static void count_descriptors(pid_t pid, struct sums *s)
 	}
 }
 
-/* False: it has ended. */
+/* Samples one process. False: it has ended. */
 static bool sample_member(struct monitor *m, struct member *p, bool deep, struct sums *s)
 {
 	struct procfs f;
@@ -437,7 +439,7 @@ static bool sample_member(struct monitor *m, struct member *p, bool deep, struct
 	return true;
 }
 
-/* cpu: ns in all. Rates are in thousandths of a core. */
+/* Shows the processor time and how many cores are in use. cpu: ns in all. Rates are in thousandths of a core. */
 static void show_cpu(struct monitor *m, int64_t cpu)
 {
 	enum { LEAST = 50000000 }; /* a rate over less time is of the clock's steps */

@@ -21,6 +21,7 @@ static void raise_heights(uint64_t into[SET_HEIGHTS], const uint64_t of[SET_HEIG
 			into[k] = of[k];
 }
 
+/* Adds figures of one process to those of several. */
 static void add_heights(uint64_t into[SET_HEIGHTS], const uint64_t of[SET_HEIGHTS])
 {
 	for (int k = 0; k < SET_HEIGHTS; k++)
@@ -44,7 +45,7 @@ int sets_begin(struct sets *s, uint64_t id, int64_t start)
 	return 0;
 }
 
-/* NULL: none of that id. */
+/* The member with that id. NULL: none of that id. */
 static struct sets_member *find_sets_member(const struct sets *s, uint64_t id)
 {
 	for (size_t i = s->n; i-- > 0;)

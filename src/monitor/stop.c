@@ -106,8 +106,8 @@ static int send_signal(int fd, pid_t pid, int sig)
 	return fd >= 0 ? (int)syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0) : kill(pid, sig);
 }
 
-/* true: it is alive. count grows by who is alive or refuses. *group: the process group that was signalled as a whole,
- * so that it is not again. */
+/* Sends a signal to a process, if it is still one of those below top. true: it is alive. count grows by who is alive
+ * or refuses. *group: the process group that was signalled as a whole, so that it is not again. */
 static bool signal_process(const struct relation *r, pid_t top, int sig, struct stop_count *count, pid_t *group)
 {
 	struct procfs p;
@@ -139,7 +139,8 @@ static bool signal_process(const struct relation *r, pid_t top, int sig, struct 
 	return alive;
 }
 
-/* ret_met: who is alive, sorted; *ret_new counts those who are not in `before`. Both may be NULL. */
+/* Sends a signal to all processes below top. ret_met: who is alive, sorted; *ret_new counts those who are not in
+ * `before`. Both may be NULL. */
 static int signal_descendants(pid_t top, int sig, struct stop_count *ret, const struct met *before, struct met *ret_met,
                               size_t *ret_new)
 {

@@ -54,7 +54,8 @@ static void begin_sets(struct tree *t, const struct member *m, int64_t start)
 	sets_raise(&t->sets, m->id, m->height);
 }
 
-/* end: ns; the member is in the sets no longer. */
+/* Notes the end of a process in the sets of those that were alive together. end: ns; the member is in the sets no
+ * longer. */
 static void end_sets(struct tree *t, const struct member *m, int64_t end)
 {
 	sets_end(&t->sets, m->id, end);
@@ -99,14 +100,14 @@ struct member *tree_born(struct tree *t, pid_t pid, pid_t parent, int64_t from, 
 	return m;
 }
 
-/* v may be unknown: then nothing changes. */
+/* Raises a figure to v. v may be unknown: then nothing changes. */
 static void raise_to(uint64_t *to, uint64_t v)
 {
 	if (v != PROCFS_UNKNOWN && v > *to)
 		*to = v;
 }
 
-/* v may be unknown: then nothing changes. */
+/* Sets a figure to v. v may be unknown: then nothing changes. */
 static void tree_set_known(uint64_t *to, uint64_t v)
 {
 	if (v != PROCFS_UNKNOWN)
@@ -232,7 +233,7 @@ void tree_exec(struct tree *t, pid_t pid, const char *exe)
 
 /* ---- ends ---- */
 
-/* v may be unknown: then nothing changes. */
+/* Adds v to a figure. v may be unknown: then nothing changes. */
 static void tree_add_known(uint64_t *to, uint64_t v)
 {
 	if (v != PROCFS_UNKNOWN)

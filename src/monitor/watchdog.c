@@ -178,7 +178,7 @@ static int64_t cores(struct watchdog *w, const struct monitor_now *now)
 	return ret;
 }
 
-/* Negative: not known. In the unit of the limit. */
+/* How much of what a limit is about is used. Negative: not known. In the unit of the limit. */
 static int64_t limited_usage(struct watchdog *w, const struct monitor_now *now, enum limit_name l)
 {
 	enum { TRIES = 3 }; /* processes come and go while they are looked at */
@@ -294,7 +294,7 @@ static void enter_state(struct watchdog *w, enum state state)
 	__atomic_store_n(&w->state, state, __ATOMIC_RELEASE);
 }
 
-/* hard: it is so far over already that there is no time for a grace. */
+/* Ends the task: asks it first, or kills it. hard: it is so far over already that there is no time for a grace. */
 static void begin_termination(struct watchdog *w, int64_t now, bool hard)
 {
 	struct stop_count n;

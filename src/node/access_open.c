@@ -170,7 +170,7 @@ struct naccess *naccess_before_exec(struct nproc *p, struct nfile *f)
 	return NULL;
 }
 
-/* NULL: it has none as a program. */
+/* The access by which a process runs a file as its program. NULL: it has none as a program. */
 static struct naccess *find_program_access(struct nproc *p, struct nfile *f)
 {
 	for (struct naccess *a = naccess_next(p, f, NULL); a; a = naccess_next(p, f, a))

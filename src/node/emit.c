@@ -80,7 +80,7 @@ static uint64_t node_emit_domain(struct node *n, struct book *b, const struct fs
 	return num;
 }
 
-/* NULL: nothing of the file was told to that book. */
+/* What was told of a file in a user's log. NULL: nothing of the file was told to that book. */
 static struct emitted *find_emitted(struct nfile *f, const struct book *b)
 {
 	for (struct emitted *t = f->emitted; t; t = t->next)

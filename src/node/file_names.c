@@ -15,7 +15,7 @@ static int64_t name_time(struct node *n, const struct tracer_event *ev)
 	return t;
 }
 
-/* ret: room for it and a NUL. */
+/* Copies a name. ret: room for it and a NUL. */
 static void copy_name(struct str name, char *ret)
 {
 	memcpy(ret, name.p ? name.p : "", name.n);

@@ -11,6 +11,7 @@ static unsigned hash_file_identity(uint64_t dev, uint64_t ino)
 	return (unsigned)(h >> 52) & (HASH - 1);
 }
 
+/* The place of a path in the table. */
 static unsigned path_slot(struct str path)
 {
 	return (unsigned)hash_str(path) & (HASH - 1);
@@ -85,7 +86,7 @@ static void nfile_used(struct node *n, struct nfile *f)
 	f->used = true;
 }
 
-/* Nothing if it is not in it. */
+/* Takes a file out of the table in which it is found by its identity. Nothing if it is not in it. */
 static void remove_from_hash(struct node *n, struct nfile *f)
 {
 	struct nfile **at = &n->files[hash_file_identity(f->dev, f->ino)];
@@ -164,6 +165,7 @@ struct nfile *nfile_find(struct node *n, const struct tracer_fileid *id)
 	return NULL;
 }
 
+/* Does the path begin so? */
 static bool path_starts(struct str s, const char *with)
 {
 	return str_starts(s, str_of(with));

@@ -11,7 +11,7 @@ enum { LATE_DRAINS = 3 }; /* a process's last closes come at most so many drains
 
 /* ---- events ---- */
 
-/* start: ns since boot. Gives CLOCK_REALTIME, ns. */
+/* The time at which a process began. start: ns since boot. Gives CLOCK_REALTIME, ns. */
 static int64_t realtime_of(const struct node *n, uint64_t start)
 {
 	return n->o.boot + (int64_t)start;

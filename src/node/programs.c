@@ -14,7 +14,8 @@ void nproc_set_ids(struct nproc *p, const struct tracer_event *ev)
 	}
 }
 
-/* As the script was called: the kernel puts its interpreter, and that one's argument, before it. */
+/* The words of a script's command line, As the script was called: the kernel puts its interpreter, and that one's
+ * argument, before it. */
 static struct str as_called(struct str list, struct str script)
 {
 	struct str rest = list;
@@ -73,7 +74,7 @@ static char *pack_env(struct str list, size_t *ret_n, char **job)
 	return b.p;
 }
 
-/* NULL: it is not known, nor found at its path. */
+/* Finds the file of a program. NULL: it is not known, nor found at its path. */
 static struct nfile *resolve_program(struct node *n, const struct tracer_fileid *id, struct str path)
 {
 	struct nfile *f = id->ino ? nfile_find(n, id) : nfile_at_path(n, path);

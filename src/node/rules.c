@@ -66,6 +66,7 @@ int rules_add(struct rules *r, const char *row, struct err *err)
 	return -EINVAL;
 }
 
+/* The last part of the path. */
 static struct str file_name_of(struct str path)
 {
 	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;

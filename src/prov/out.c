@@ -146,13 +146,14 @@ void out_shown(struct out *o, struct str s)
 	}
 }
 
+/* Can the character stand in a JSON string as it is? */
 static bool is_plain_json_char(unsigned char c)
 {
 	return c >= 0x20 && c != '"' && c != '\\' && c != 0x7f;
 }
 
-/* As a JSON string without its quotes. least: what needs more than the short escapes becomes U+FFFD. *ret_exact, which
- * may be NULL: nothing was replaced. */
+/* Writes a text with escapes. As a JSON string without its quotes. least: what needs more than the short escapes
+ * becomes U+FFFD. *ret_exact, which may be NULL: nothing was replaced. */
 static void write_escaped(struct out *o, struct str s, bool least, bool *ret_exact)
 {
 	static const char hex[] = "0123456789ABCDEF";

@@ -16,7 +16,7 @@ static void put_ref(struct jsonw *j, const char *kind, size_t at)
 	jsonw_cstr(j, ref);
 }
 
-/* As a member of the object that is being written. */
+/* Writes a digest, As a member of the object that is being written. */
 static void put_hashes(struct jsonw *j, const struct digest *d)
 {
 	char text[DIGEST_TEXT];
@@ -30,6 +30,7 @@ static void put_hashes(struct jsonw *j, const struct digest *d)
 	jsonw_close(j, ']');
 }
 
+/* Writes a property: a name and a value. */
 static void put_property(struct jsonw *j, const char *name, const char *value)
 {
 	jsonw_open(j, '{');
@@ -38,6 +39,7 @@ static void put_property(struct jsonw *j, const char *name, const char *value)
 	jsonw_close(j, '}');
 }
 
+/* Writes a file as a component. */
 static void write_file(struct jsonw *j, const struct sbom *b, size_t at, unsigned indent)
 {
 	const struct software_file *f = &b->software.files.v[at];
@@ -61,6 +63,7 @@ static void write_file(struct jsonw *j, const struct sbom *b, size_t at, unsigne
 	jsonw_close(j, '}');
 }
 
+/* Writes a software package as a component. */
 static void write_package(struct jsonw *j, const struct sbom *b, size_t at)
 {
 	const struct package *p = &b->software.packages.v.v[at];
@@ -97,7 +100,8 @@ static void write_package(struct jsonw *j, const struct sbom *b, size_t at)
 	buf_release(&purl);
 }
 
-/* urn:uuid: of the digest, in the form of a UUID of version 8, whose bits are everybody's own. */
+/* Writes the number of the document: urn:uuid: of the digest, in the form of a UUID of version 8, whose bits are
+ * everybody's own. */
 static void put_serial_number(struct jsonw *j, const struct digest *d)
 {
 	char text[64];
@@ -108,6 +112,7 @@ static void put_serial_number(struct jsonw *j, const struct digest *d)
 	jsonw_pair_cstr(j, "serialNumber", text);
 }
 
+/* Writes the head of the document: when it was made, by what, and of what it tells. */
 static void write_metadata(struct jsonw *j, const struct sbom *b)
 {
 	char time[32];
@@ -170,6 +175,7 @@ static void write_dependencies(struct jsonw *j, const struct sbom *b)
 	jsonw_close(j, ']');
 }
 
+/* Writes the software that made the selection as CycloneDX. 0, -errno with a sentence. */
 int export_cyclonedx(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	struct sbom b;

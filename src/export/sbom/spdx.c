@@ -11,6 +11,7 @@
 
 #define COMMENT_FILES 20 /* are named */
 
+/* Writes the identifier of element `at` of a kind. */
 static void put_spdx_id(struct jsonw *j, const char *key, const char *kind, size_t at)
 {
 	char id[64];
@@ -29,6 +30,7 @@ static void put_no_assertion(struct jsonw *j)
 	jsonw_pair_cstr(j, "copyrightText", "NOASSERTION");
 }
 
+/* Writes a digest, as a member of the object that is being written. */
 static void put_checksums(struct jsonw *j, const struct digest *d)
 {
 	char text[DIGEST_TEXT];
@@ -82,6 +84,7 @@ static void put_comment(struct jsonw *j, const struct sbom *b, size_t package)
 	buf_release(&text);
 }
 
+/* Writes a software package. */
 static void write_package(struct jsonw *j, const struct sbom *b, size_t at)
 {
 	const struct package *p = &b->software.packages.v.v[at];
@@ -123,6 +126,7 @@ static void write_relationship(struct jsonw *j, const char *kind, size_t at, boo
 	jsonw_close(j, '}');
 }
 
+/* Writes which file is of which package, and what the result was made with. */
 static void write_relationships(struct jsonw *j, const struct sbom *b)
 {
 	jsonw_line(j, 1);
@@ -142,6 +146,7 @@ static void write_relationships(struct jsonw *j, const struct sbom *b)
 	jsonw_close(j, ']');
 }
 
+/* Writes the head of the document. */
 static void write_head(struct jsonw *j, const struct sbom *b)
 {
 	char time[32], space[64 + DIGEST_TEXT], id[DIGEST_TEXT];
@@ -168,6 +173,7 @@ static void write_head(struct jsonw *j, const struct sbom *b)
 	jsonw_close(j, '}');
 }
 
+/* Writes the software that made the selection as SPDX 2.3. 0, -errno with a sentence. */
 int export_spdx(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	static const char *const comments[] = {[SOFTWARE_IN_NONE] = "no package manager knows this file",

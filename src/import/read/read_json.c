@@ -50,7 +50,8 @@ int json_report_full(struct json_reader *r)
 
 /* ---- names ---- */
 
-/* prefix: n bytes. Scopes from the innermost; prov and xsd need not be declared. NULL: it is not declared. */
+/* The namespace of a prefix. prefix: n bytes. Scopes from the innermost; prov and xsd need not be declared. NULL: it
+ * is not declared. */
 static const char *find_json_namespace(const struct json_scope *s, const char *prefix, size_t n)
 {
 	for (; s; s = s->outer) {
@@ -266,7 +267,8 @@ static int read_json_statement(struct json_reader *r, const struct json_scope *s
 	return 0;
 }
 
-/* all: an object of statements by their names; one name may have a list of them. 0, -errno with a sentence. */
+/* Reads all statements of one kind. all: an object of statements by their names; one name may have a list of them.
+ * 0, -errno with a sentence. */
 static int read_statement_section(struct json_reader *r, const struct json_scope *s, enum doc_kind kind, json_t *all)
 {
 	const char *key;
@@ -295,7 +297,7 @@ static int read_statement_section(struct json_reader *r, const struct json_scope
 
 static int read_json_document(struct json_reader *r, struct json_scope *s, json_t *all);
 
-/* 0, -errno with where in the document it is wrong. Bundles do not nest. */
+/* Reads the bundles of the document. 0, -errno with where in the document it is wrong. Bundles do not nest. */
 static int read_bundles(struct json_reader *r, struct json_scope *s, json_t *all)
 {
 	const char *key;

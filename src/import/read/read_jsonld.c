@@ -45,7 +45,7 @@ struct jsonld {
 	uint32_t w_label, w_type, w_location;
 };
 
-/* prov:Usage or Usage; DOC_KINDS: neither. */
+/* The kind of statement that a type means: prov:Usage or Usage; DOC_KINDS: neither. */
 static enum doc_kind find_kind(const char *type)
 {
 	const char *name = type && strncmp(type, "prov:", 5) == 0 ? type + 5 : type;
@@ -139,7 +139,7 @@ struct attribute {
 	bool names;
 };
 
-/* arg: the attribute that v is a value of. 0, negative. */
+/* Adds a value of an attribute. arg: the attribute that v is a value of. 0, negative. */
 static int add_value(struct jsonld *l, void *arg, json_t *v)
 {
 	const struct attribute *a = arg;
@@ -191,7 +191,7 @@ static int keep_direct(struct jsonld *l, void *arg, json_t *v)
 	return 0;
 }
 
-/* DOC_ARGS: the kind has none of that role. */
+/* The place of an argument by its role. DOC_ARGS: the kind has none of that role. */
 static unsigned find_argument(enum doc_kind kind, const char *key)
 {
 	unsigned i = 0;
@@ -312,7 +312,7 @@ static int read_graph_object(struct jsonld *l, const struct json_scope *s, json_
 	return rc < 0 ? rc : read_graph(l, &inner, graph, depth + 1);
 }
 
-/* 0, negative with where in the document it is wrong. */
+/* Reads a list of statements. 0, negative with where in the document it is wrong. */
 static int read_graph(struct jsonld *l, const struct json_scope *s, json_t *graph, unsigned depth)
 {
 	struct json_reader *r = l->r;

@@ -31,7 +31,7 @@ struct provn {
 
 /* ---- errors ---- */
 
-/* -EBADMSG, with the line and up to 40 characters of what stands there. */
+/* Reports what is wrong with the document. -EBADMSG, with the line and up to 40 characters of what stands there. */
 static int report_bad_provn(struct provn *n, const char *what)
 {
 	const char *line = memchr(n->p, '\n', (size_t)(n->end - n->p));
@@ -41,7 +41,7 @@ static int report_bad_provn(struct provn *n, const char *what)
 	       -EBADMSG;
 }
 
-/* -EFBIG where a limit is met, else -ENOMEM. */
+/* Reports that the document is too large, or that there is no memory. -EFBIG where a limit is met, else -ENOMEM. */
 static int report_provn_full(struct provn *n)
 {
 	const struct doc *d = n->d;
@@ -53,6 +53,7 @@ static int report_provn_full(struct provn *n)
 
 /* ---- words ---- */
 
+/* Is it white space? */
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
@@ -65,7 +66,7 @@ static void step_over(struct provn *n)
 	n->p++;
 }
 
-/* Also false where less is left. */
+/* Does what is left begin so? Also false where less is left. */
 static bool begins_with(const struct provn *n, const char *what)
 {
 	size_t k = strlen(what);
@@ -101,7 +102,7 @@ static bool accept_mark(struct provn *n, char c)
 	return true;
 }
 
-/* 0, -EBADMSG with a sentence. */
+/* Reads a mark, such as a comma. 0, -EBADMSG with a sentence. */
 static int expect_mark(struct provn *n, char c)
 {
 	char what[16];
@@ -147,7 +148,7 @@ static uint64_t prefix_key(uint32_t bundle, struct str name)
 	return hash_mix(hash_str(name), bundle);
 }
 
-/* NULL: the bundle does not declare it. */
+/* Finds a prefix that the bundle declares. NULL: the bundle does not declare it. */
 static const struct provn_prefix *find_provn_prefix(const struct provn *n, uint32_t bundle, struct str name)
 {
 	uint32_t i = map_get(&n->by_name, prefix_key(bundle, name));
@@ -189,7 +190,7 @@ static int expand_provn_name(struct provn *n, uint32_t *ret)
 	return *ret == VEC_NONE ? report_provn_full(n) : 0;
 }
 
-/* 0, negative with a sentence. */
+/* Reads a name and expands its prefix. 0, negative with a sentence. */
 static int read_provn_name(struct provn *n, uint32_t *ret)
 {
 	return read_bare_name(n) ? expand_provn_name(n, ret) : report_bad_provn(n, "no name");
@@ -381,7 +382,7 @@ static int read_attributes(struct provn *n)
 
 /* ---- statements ---- */
 
-/* DOC_KINDS: it is none. */
+/* The kind of statement of that name. DOC_KINDS: it is none. */
 static enum doc_kind find_provn_kind(struct str word)
 {
 	for (unsigned k = 0; k < DOC_KINDS; k++)

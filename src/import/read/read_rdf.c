@@ -103,7 +103,7 @@ static int report_bad_triple(struct rdf_reader *r, const struct triple *t, const
 	       -EBADMSG;
 }
 
-/* -EFBIG where a limit is met, else -ENOMEM. */
+/* Reports that the document is too large, or that there is no memory. -EFBIG where a limit is met, else -ENOMEM. */
 static int report_rdf_full(struct rdf_reader *r, uint32_t line)
 {
 	const struct doc *d = r->d;
@@ -150,7 +150,8 @@ static int add_attr(struct rdf_reader *r, const struct triple *t)
 	return doc_attr(r->d, name, t->o, t->literal ? t->type : r->w_qualified) ? 0 : report_rdf_full(r, t->line);
 }
 
-/* type: a name of PROV's, or a whole one. 0, -errno with a sentence. */
+/* Adds a type to the statement that was added last. type: a name of PROV's, or a whole one. 0, -errno with a
+ * sentence. */
 static int add_type(struct rdf_reader *r, const char *type, uint32_t line)
 {
 	struct buf b = {0};
@@ -189,6 +190,7 @@ static int qualified_property(struct rdf_reader *r, size_t st, const struct trip
 	return 0;
 }
 
+/* The hash of a relation by its two ends. */
 static uint32_t ends_hash(enum doc_kind kind, uint32_t a, uint32_t b)
 {
 	return doc_hash(a, b, kind);
@@ -267,8 +269,8 @@ static bool is_call_activity(const struct rdf_reader *r, uint32_t subject)
 	return false;
 }
 
-/* call: of PROV-IO, whose tool writes times as it likes. What is no time is passed over there. 0, -errno with a
- * sentence. */
+/* Takes a time of an activity. call: of PROV-IO, whose tool writes times as it likes. What is no time is passed over
+ * there. 0, -errno with a sentence. */
 static int take_activity_time(struct rdf_reader *r, const struct triple *t, bool call, int64_t *to)
 {
 	int64_t at;

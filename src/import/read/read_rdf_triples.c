@@ -69,7 +69,7 @@ static SerdStatus set_rdf_base(void *arg, const SerdNode *uri)
 	return serd_env_set_base_uri(((struct rdf_reader *)arg)->env, uri);
 }
 
-/* NULL: it is not declared. */
+/* Finds a prefix by its name. NULL: it is not declared. */
 static struct prefix *find_prefix(struct rdf_reader *r, struct str name)
 {
 	uint32_t i = map_get(&r->prefix, hash_str(name));
@@ -206,7 +206,7 @@ static SerdStatus append_triple(void *arg, SerdStatementFlags flags, const SerdN
 	return r->failed ? SERD_ERR_INTERNAL : SERD_SUCCESS;
 }
 
-/* NULL: no memory. */
+/* Makes a parser of Turtle. NULL: no memory. */
 static SerdReader *reader_new(struct rdf_reader *r)
 {
 	SerdReader *reader = serd_reader_new(SERD_TURTLE, r, NULL, set_rdf_base, set_prefix, append_triple, NULL);
@@ -217,6 +217,7 @@ static SerdReader *reader_new(struct rdf_reader *r)
 	return reader;
 }
 
+/* Lets the parser read from the document's bytes. */
 static SerdStatus start_reading(struct rdf_reader *r, SerdReader *reader)
 {
 	return serd_reader_start_source_stream(reader, next_byte, stream_error, r, (const uint8_t *)r->name, 1);
@@ -234,7 +235,8 @@ static int report_hopeless(struct rdf_reader *r)
 	return 0;
 }
 
-/* -EBADMSG, reported: the document as a whole cannot be read; read_blocks may still help. */
+/* Reads the document from its beginning to its end. -EBADMSG, reported: the document as a whole cannot be read;
+ * read_blocks may still help. */
 static int read_whole(struct rdf_reader *r)
 {
 	SerdReader *reader = reader_new(r);
@@ -290,7 +292,7 @@ static bool read_block(struct rdf_reader *r, SerdReader *reader)
 	return read;
 }
 
-/* block: that could not be read to its end. */
+/* Notes that a part of the document was passed over. block: that could not be read to its end. */
 static void count_skipped(struct rdf_reader *r, const struct turtle_block *block)
 {
 	const bool behind = r->p > block->p && r->p <= block->end && r->p[-1] == '\n';

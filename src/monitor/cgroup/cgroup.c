@@ -65,7 +65,7 @@ bool cgroup_read_file(int dir, const char *name, char *ret, size_t n)
 	return ok;
 }
 
-/* -1: not there, or no number ("max"). */
+/* Reads a number of a control group's file. -1: not there, or no number ("max"). */
 static int64_t parse_cgroup_count(const char *text)
 {
 	char *end;
@@ -74,7 +74,7 @@ static int64_t parse_cgroup_count(const char *text)
 	return end == text || errno || v < 0 ? -1 : v;
 }
 
-/* -1: not to be had, or no number. */
+/* Reads a number from a file of a control group. -1: not to be had, or no number. */
 static int64_t read_number(int dir, const char *name)
 {
 	char text[64];
@@ -188,7 +188,7 @@ int64_t cgroup_charged(const struct cgroup *c)
 	return h && read_fd(h->charged, text, sizeof(text)) ? parse_cgroup_count(text) : -1;
 }
 
-/* Not below 0. a where either is unknown (negative). */
+/* The difference of two numbers. Not below 0. a where either is unknown (negative). */
 static int64_t minus(int64_t a, int64_t b)
 {
 	return a < 0 || b < 0 ? a : a > b ? a - b : 0;
@@ -260,7 +260,7 @@ void cgroup_read(const struct cgroup *c, unsigned parts, struct cgroup_usage *re
 
 /* ---- limits ---- */
 
-/* Both in bytes, negative: no limit. 0 also where version 1 cannot limit it; -errno. */
+/* Sets the limit of swap. Both in bytes, negative: no limit. 0 also where version 1 cannot limit it; -errno. */
 static int limit_swap(const struct cgroup_hier *h, int64_t memory, int64_t swap)
 {
 	if (h->two)
@@ -381,7 +381,8 @@ static int cgroup_signal(const struct cgroup *c, int sig)
 	return rc;
 }
 
-/* Stops everybody where they stand, so that nobody is born while the signals go out; and lets them go, to die. */
+/* Stops or continues all processes of a control group: Stops everybody where they stand, so that nobody is born
+ * while the signals go out; and lets them go, to die. */
 static void freeze(const struct cgroup_hier *h, bool on)
 {
 	char text[64];

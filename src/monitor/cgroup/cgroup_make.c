@@ -53,7 +53,7 @@ void cgroup_remove_old(int parent)
 
 /* ---- making ---- */
 
-/* list: words between blanks or newlines. */
+/* Is the controller in the list? list: words between blanks or newlines. */
 static bool has_controller(const char *list, const char *word)
 {
 	size_t n = strlen(word);
@@ -196,7 +196,7 @@ static void lacks(struct cgroup *c, unsigned part, const char *why)
 	snprintf(c->lacks[cgroup_part_index(part)], sizeof(c->lacks[0]), "%s", why);
 }
 
-/* Nothing is in the way of it any more. */
+/* Notes that the part can be had from a control group. Nothing is in the way of it any more. */
 static void lacks_not(struct cgroup *c, unsigned part)
 {
 	c->lacks[cgroup_part_index(part)][0] = '\0';
