@@ -132,7 +132,7 @@ static int load_run_name(struct prov_source *p, store_id id, struct str *ret)
 	return 0;
 }
 
-/* -errno, or the result of emitting. */
+/* Tells of an execution. -errno, or the result of emitting. */
 static int emit_execution(struct prov_source *p, const struct exec_info *x, struct str name)
 {
 	struct str run;
@@ -303,7 +303,7 @@ int prov_one_exec(struct prov_source *p, store_id id, unsigned kinds)
 
 /* ---- agents: users and programs, each once ---- */
 
-/* 1: it is new, 0, -ENOMEM. */
+/* Notes that something was told. 1: it is new, 0, -ENOMEM. */
 static int first_time(struct map *m, uint64_t key)
 {
 	if (map_get(m, key) != VEC_NONE)

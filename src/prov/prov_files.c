@@ -96,7 +96,8 @@ static void put_ident(struct prov_source *p, const struct version_info *v, const
 	prov_put_text(p, ATTR_ident, str_n(buf_cstr(b), b->n));
 }
 
-/* k: which of its writes; only the last one has size, times and notes. What prov_emit gives. */
+/* Tells of a version, or of one of its writes. k: which of its writes; only the last one has size, times and notes.
+ * What prov_emit gives. */
 static int emit_version(struct prov_source *p, const struct one_version *o, const struct file_info *f, uint64_t outer,
                         size_t k)
 {
@@ -199,7 +200,7 @@ static int emit_derivations(struct prov_source *p, const struct one_version *o, 
 	return r;
 }
 
-/* outer: of the file that it lies in, if any. As prov_emit. */
+/* Tells of a file. outer: of the file that it lies in, if any. As prov_emit. */
 static int emit_file(struct prov_source *p, const struct file_info *f, uint64_t outer)
 {
 	prov_begin(p, PROV_entity);

@@ -70,7 +70,7 @@ static int add_version(struct prov_source *p, const struct edge *e)
 	return r > 0 ? idset_add(&p->versions, e->to) : r;
 }
 
-/* 0 also where it is none, or outside the period. -errno. */
+/* Selects an execution, with what it read and wrote. 0 also where it is none, or outside the period. -errno. */
 static int select_exec(struct prov_source *p, store_id id)
 {
 	struct exec_info x;
@@ -86,7 +86,7 @@ static int select_exec(struct prov_source *p, store_id id)
 	return r;
 }
 
-/* -errno, reported where the walk failed. */
+/* Selects the lineage of the versions that were asked for. -errno, reported where the walk failed. */
 static int add_lineage(struct prov_source *p, struct err *err)
 {
 	struct lineage l;

@@ -153,6 +153,7 @@ struct runs {
 	VEC(struct app_log_run) v;
 };
 
+/* The order of runs, for qsort and bsearch. */
 static int run_cmp(const void *pa, const void *pb)
 {
 	const struct app_log_run *a = pa, *b = pb;
@@ -179,7 +180,7 @@ static int list_runs(const struct app_log *d, struct runs *l)
 	return 0;
 }
 
-/* NULL: it is not in the list. */
+/* Finds a run in the list, which is sorted. NULL: it is not in the list. */
 static struct app_log_run *run_of(struct runs *l, store_id run)
 {
 	const struct app_log_run key = {.run = run};
@@ -195,7 +196,8 @@ static void settle_config(const struct item *v, size_t n, struct app_log_config 
 		ret->values += !str_eq(v[i].t->ev.app_word.value, v[i - 1].t->ev.app_word.value);
 }
 
-/* v: the n values of one metric in one run, as they were logged. Least, greatest and last of those that are numbers. */
+/* Reduces the values of a metric to one row. v: the n values of one metric in one run, as they were logged. Least,
+ * greatest and last of those that are numbers. */
 static void reduce_metric(const struct item *v, size_t n, struct app_log_metric *ret)
 {
 	*ret = (struct app_log_metric){.name = v->name, .n = n, .first = app_log_number(&v->t->ev.app_metric)};

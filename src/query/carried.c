@@ -26,7 +26,7 @@ struct carried {
 	bool is_copy;
 };
 
-/* NULL without memory. */
+/* What was found out of copies so far. NULL without memory. */
 static struct carried *carried_memo(struct objects *o)
 {
 	if (!o->carried)
@@ -173,7 +173,8 @@ struct content {
 	char name[256], digest[DIGEST_TEXT]; /* the name's last part; the digest is empty where none is told */
 };
 
-/* 1; 0: it is no regular file of the user's with a known size; -errno. */
+/* Reads what is to be compared of a version: size and name. 1; 0: it is no regular file of the user's with a known
+ * size; -errno. */
 static int load_content(struct store *s, store_id version, struct content *ret)
 {
 	struct version_info v;
@@ -260,7 +261,7 @@ static int find_source(struct store *s, const struct content *copy, bool copier,
 	return copier && (alike == 1 || named == 1);
 }
 
-/* As carried_whole_copy, which remembers it. */
+/* Finds the version of which this one is a whole copy. As carried_whole_copy, which remembers it. */
 static int find_whole_copy(struct store *s, store_id version, struct carried_pair *ret)
 {
 	struct content copy;

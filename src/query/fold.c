@@ -115,7 +115,8 @@ struct program {
 	bool shim;
 };
 
-/* m may be NULL. *ret is {FOLD_program} where the record does not have the file. 0 or -errno. */
+/* Finds which program a file is, by the table fold.def. m may be NULL. *ret is {FOLD_program} where the record does
+ * not have the file. 0 or -errno. */
 static int load_program(struct store *s, struct fold_memo *m, store_id file, struct program *ret)
 {
 	enum { SHIM = 16 }; /* a bit above all classes */
@@ -250,7 +251,8 @@ struct step {
 	bool fork, shim;
 };
 
-/* 1: *ret is the execution, *ret_parent what is above it; 0: there is none; -errno. */
+/* Reads an execution and what is above it. 1: *ret is the execution, *ret_parent what is above it; 0: there is none;
+ * -errno. */
 static int load_step(struct store *s, struct fold_memo *m, store_id exec, struct step *ret, store_id *ret_parent)
 {
 	struct exec_brief x;
@@ -316,7 +318,7 @@ static int find_above(struct store *s, struct fold_memo *m, store_id at, struct 
 	return r < 0 ? r : ret->steps < ABOVE;
 }
 
-/* As fold_stands_alone, step by step. 1, 0, -errno. */
+/* Is the execution shown by itself? As fold_stands_alone, step by step. 1, 0, -errno. */
 static int stands_alone_plainly(struct store *s, store_id exec)
 {
 	enum fold_class class;

@@ -30,7 +30,8 @@ static uint64_t rank_number(struct str rank)
 	return n;
 }
 
-/* *ret: the place of the job in j->v, from 1. Ranks of one command and step are one job. -ENOMEM. */
+/* Notes that an execution is a rank of a job. *ret: the place of the job in j->v, from 1. Ranks of one command and
+ * step are one job. -ENOMEM. */
 static int join_job(struct fold_jobs *j, const struct exec_info *x, uint32_t *ret)
 {
 	uint64_t key = hash_mix(hash_mix(x->run, hash_str(x->step)), hash_mix(x->exe, hash_str(x->argv.raw)));

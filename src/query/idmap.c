@@ -17,7 +17,7 @@ static struct idmap_slot *idmap_probe(const struct idmap *m, uint64_t key)
 	return &m->slots[i];
 }
 
-/* false: no memory; it is as it was. */
+/* Makes the table larger. false: no memory; it is as it was. */
 static bool idmap_grow(struct idmap *m)
 {
 	struct idmap bigger = {.cap = m->cap ? m->cap * 2 : 64, .n = m->n};

@@ -97,7 +97,7 @@ static int load_look(struct store *s, store_id version, struct look *ret)
 	return r < 0 ? r : 0;
 }
 
-/* 0, -errno. */
+/* Was part of the recording of HDF5 lost in the execution? 0, -errno. */
 static int has_hdf5_gap(struct store *s, store_id exec, bool *ret)
 {
 	struct exec_info x;
@@ -123,7 +123,7 @@ struct objects_calls {
 	VEC(struct calls) v;
 };
 
-/* root: on the file's root group. */
+/* Adds a counted call of HDF5 to what is known of an execution. root: on the file's root group. */
 static void add_call(const struct io_info *io, bool root, struct calls *c)
 {
 	c->any = true;
@@ -337,7 +337,7 @@ static int tells_of_writes(struct objects *o, const struct edge *gen, store_id f
 	return r;
 }
 
-/* e may be NULL: none. */
+/* Does one of the edges lead to that? e may be NULL: none. */
 static bool is_among(const struct edges *e, store_id to)
 {
 	for (size_t i = 0; e && i < e->n; i++)

@@ -8,7 +8,7 @@ static const struct {
 #undef SCRIPT
 };
 
-/* suffix: ".r", or a whole name such as "Makefile". */
+/* Has the file that name or ending? suffix: ".r", or a whole name such as "Makefile". */
 static bool script_has_suffix(struct str path, struct str suffix)
 {
 	return *suffix.p == '.' ? str_ends(path, suffix) : str_eq(str_base_name(path), suffix);

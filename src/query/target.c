@@ -41,6 +41,7 @@ struct found {
 	bool linked; /* by a link from another HDF5 file */
 };
 
+/* Was that id found already? */
 static bool found_has(const struct found *f, store_id id)
 {
 	for (size_t i = 0; i < f->n; i++)
@@ -224,7 +225,8 @@ static int look_up_name(struct store *s, const char *name, unsigned *left, struc
 	return ret->n > 0;
 }
 
-/* 1: the text is the public id of a version or a file; 0: it is none; -errno. */
+/* Finds a version or file by its public id. 1: the text is the public id of a version or a file; 0: it is none;
+ * -errno. */
 static int version_by_id(struct store *s, const char *text, struct file_target *ret)
 {
 	char kind;
@@ -493,7 +495,7 @@ static int target_by_id(struct store *s, const char *text, const struct err *not
 	return r;
 }
 
-/* -ENOENT, with the sentence. */
+/* Reports that a file has no version of that number. -ENOENT, with the sentence. */
 static int report_no_version(struct store *s, const struct found *f, const char *name, const struct file_target *t,
                              struct err *err)
 {

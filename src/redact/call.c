@@ -47,6 +47,7 @@ static const struct {
     {".basic_auth", 2},
 };
 
+/* Is it white space? */
 static bool is_blank_char(char c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');

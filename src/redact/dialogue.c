@@ -13,6 +13,7 @@ enum {
 };
 #define LEAST 8 /* characters of what looks like a password without a prompt that asks for one */
 
+/* Is the text one of the words? */
 static bool is_one_of(struct str s, const char *const *words)
 {
 	for (; *words; words++)

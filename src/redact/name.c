@@ -120,7 +120,8 @@ static void split_name_words(struct str name, struct name_words *w)
 	w->text[at] = '\0';
 }
 
-/* pass: the word has "pass" in it, as all have that a HOW_holds row looks for. */
+/* Does the name of a variable or option fit a row of the table? pass: the word has "pass" in it, as all have that a
+ * HOW_holds row looks for. */
 static bool row_fits(const struct name_row *row, const char *word, size_t n, bool pass)
 {
 	if (n < row->n || word[n - 1] != row->word[row->n - 1])

@@ -67,6 +67,7 @@ static const unsigned short first_rows[128] = {
 #include "redact/programs.def"
 };
 
+/* Does the word look like an option? */
 static bool is_option(struct str s)
 {
 	return s.n > 1 && s.p[0] == '-';

@@ -51,21 +51,25 @@ static const unsigned char classes[256] = {
     ['>'] = ENDS_WORD,
 };
 
+/* Is the character of that class? */
 static bool has_class(char c, unsigned class)
 {
 	return classes[(unsigned char)c] & class;
 }
 
+/* Is it a letter or a digit of ASCII? */
 static bool is_alnum_class(char c)
 {
 	return has_class(c, ALNUM);
 }
 
+/* Is it white space of ASCII? */
 static bool is_space_class(char c)
 {
 	return has_class(c, SPACE);
 }
 
+/* Can it stand in the name of a variable or option? */
 static bool is_name(char c)
 {
 	return has_class(c, IN_NAME);
@@ -159,7 +163,8 @@ static bool find_value(const struct redact *r, struct str s, size_t i, struct fo
 	return true;
 }
 
-/* host:/path, remote:dir/x and C:\path are no values; name:value needs more to be one than name=value. */
+/* Is the value behind a colon to be hidden? host:/path, remote:dir/x and C:\path are no values; name:value needs
+ * more to be one than name=value. */
 static bool colon_hides(const struct found_value *v)
 {
 	return v->value.n >= 6 && !memchr(v->value.p, '/', v->value.n) && v->value.p[0] != '\\' &&
@@ -363,7 +368,8 @@ static bool by_before(struct redact *r, struct buf *out, struct str s, bool quot
 	return true;
 }
 
-/* Authorization: and "password": as words of their own. */
+/* Notes that the next word is the value of a name that ends in a colon, as Authorization: and "password": as words
+ * of their own. */
 static void note_name_with_colon(struct redact *r, struct str inner)
 {
 	size_t from;
@@ -397,7 +403,7 @@ struct given {
 	size_t at, from, to, quote;
 };
 
-/* Returns where what follows it begins; then there is none. */
+/* Appends the value that was found, hidden. Returns where what follows it begins; then there is none. */
 static size_t hide_given(const struct redact *r, struct buf *out, struct str s, struct given *g)
 {
 	size_t end = g->to + g->quote;
@@ -581,7 +587,8 @@ static void redact_words(const struct redact *r, struct buf *out, struct str s, 
 	}
 }
 
-/* script: words of commands, each judged by itself; else what begins with a secret's name is all its value. */
+/* Appends a text without its secrets. script: words of commands, each judged by itself; else what begins with a
+ * secret's name is all its value. */
 static void redact_nested_text(struct redact *r, struct buf *out, struct str s, bool script, unsigned depth)
 {
 	size_t from, to, value;

@@ -14,6 +14,7 @@ enum {
 	SAID_create_secret = 32,
 };
 
+/* Are both equal, whatever the case of letters? */
 static bool equals_ignoring_case(struct str s, const char *word)
 {
 	return s.n == strlen(word) && !strncasecmp(s.p, word, s.n);

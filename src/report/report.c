@@ -107,7 +107,7 @@ static int write_rest(struct report *r, struct err *err, struct buf *b)
 	return rc;
 }
 
-/* -errno, or 0. */
+/* Writes all data of the page. -errno, or 0. */
 static int write_all(struct report *r, struct err *err, struct buf *data)
 {
 	int rc = write_rest(r, err, data);

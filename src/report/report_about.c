@@ -57,7 +57,7 @@ static int run_about(struct report *r, json_t *o)
 
 /* ---- who made the file ---- */
 
-/* Nothing for a node that the report left out. input: with its role. */
+/* Adds a node of a why to the list. Nothing for a node that the report left out. input: with its role. */
 static void add_why_node(const struct report *r, const struct why *w, uint32_t node, json_t *list, bool input)
 {
 	uint32_t at = report_find_node(r, w->l.nodes[node].id, w->l.nodes[node].exec);

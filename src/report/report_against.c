@@ -42,7 +42,7 @@ static int add_diff(const struct report *r, const store_id ids[2], enum diff_wha
 
 /* ---- lines of the source ---- */
 
-/* Nothing if the source cannot be shown. */
+/* Adds the source around a difference. Nothing if the source cannot be shown. */
 static void add_source(const struct trace_pair *p, const struct difference *d, json_t *o)
 {
 	struct source_lines lines;
@@ -93,8 +93,8 @@ static json_t *pair_about(const struct trace_pair *p)
 	return o;
 }
 
-/* Both runs' traces, where both have some. What is wrong with a trace is said, and no more is known then. -ENOMEM, else
- * 0. */
+/* Adds where the traces of both runs part. Both runs' traces, where both have some. What is wrong with a trace is
+ * said, and no more is known then. -ENOMEM, else 0. */
 static int add_traces(const struct report *r, const store_id ids[2], json_t *o)
 {
 	struct trace_comparison j = {0};

@@ -13,7 +13,7 @@ uint32_t report_find_node(const struct report *r, store_id id, bool exec)
 	return at ? *at : VEC_NONE;
 }
 
-/* The same, which adds it; VEC_NONE without memory. */
+/* Finds a node of the report, or adds it. Its place; VEC_NONE without memory. */
 static uint32_t report_add_node(struct report *r, store_id id, bool exec)
 {
 	bool is_new = false;
@@ -50,7 +50,7 @@ static int report_number_nodes(struct report *r)
 
 /* ---- the lineage ---- */
 
-/* 0, -ENOMEM. */
+/* Adds an edge of the report. 0, -ENOMEM. */
 static int add_edge(struct report *r, const struct report_edge *e)
 {
 	if (!vec_has_room(r->edges, r->n_edges, r->cap_edges))
@@ -110,7 +110,7 @@ static uint64_t edge_key(uint32_t from, uint32_t to)
 	return ((uint64_t)from << 32 | to) + 1;
 }
 
-/* 0, -ENOMEM. Adds each edge of the report to ret->map. */
+/* Notes which edges the report has. 0, -ENOMEM. Adds each edge of the report to ret->map. */
 static int know_edges(const struct report *r, struct known_edges *ret)
 {
 	bool is_new;
@@ -187,7 +187,7 @@ static int add_rest_of_run(struct report *r, const struct show_run *run)
 
 /* ---- a run, a file ---- */
 
-/* -ENOENT: there is no such run; -errno. */
+/* Gathers the nodes and edges of the report's run. -ENOENT: there is no such run; -errno. */
 static int gather_run(struct report *r, struct err *err)
 {
 	struct show_run run;

@@ -60,7 +60,7 @@ static int fill_file_notes(struct report *r, const struct version_info *v, uint3
 	return rc;
 }
 
-/* -ENOENT: it is not in the record; -errno, or 0. */
+/* Fills in the row of a file. -ENOENT: it is not in the record; -errno, or 0. */
 static int fill_file(struct report *r, const struct report_node *node)
 {
 	struct report_table *t = &r->t[REPORT_FILE];
@@ -137,7 +137,8 @@ static void fill_figures(struct report *r, const struct exec_info *x)
 			                 known_number(figures[i].value / figures[i].unit));
 }
 
-/* gaps: a set of TERM_gap_ bits; each set is in the page once. -ENOMEM. */
+/* Fills in which gaps an execution's record has. gaps: a set of TERM_gap_ bits; each set is in the page once.
+ * -ENOMEM. */
 static int fill_gaps(struct report *r, uint32_t place, uint64_t gaps)
 {
 	bool is_new = false;
@@ -243,7 +244,8 @@ static int fill_folding(struct report *r, store_id id, bool fork)
 	return rc < 0 ? rc : 0;
 }
 
-/* nameless: it has no arguments, and is named otherwise. -errno, or 0. */
+/* Fills in the user and the name of an execution. nameless: it has no arguments, and is named otherwise. -errno, or
+ * 0. */
 static int fill_names(struct report *r, store_id id, bool nameless)
 {
 	struct buf b = {0};
@@ -259,7 +261,7 @@ static int fill_names(struct report *r, store_id id, bool nameless)
 	return rc;
 }
 
-/* -ENOENT: it is not in the record; -errno, or 0. */
+/* Fills in the row of an execution. -ENOENT: it is not in the record; -errno, or 0. */
 static int fill_execution(struct report *r, uint32_t place)
 {
 	struct report_table *t = &r->t[REPORT_EXECUTION];

@@ -22,7 +22,7 @@ struct samples {
 	size_t rows;
 };
 
-/* false: no name of a column, or too many. */
+/* Adds a column of the series. false: no name of a column, or too many. */
 static bool add_column(struct samples *s, const char *name, size_t n)
 {
 	if (s->columns == MOST_COLUMNS || !n || n >= NAME || strspn(name, "abcdefghijklmnopqrstuvwxyz_") < n)

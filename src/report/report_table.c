@@ -100,7 +100,7 @@ static size_t number_length(int64_t v)
 	return n;
 }
 
-/* step: from one row's value to the next's. */
+/* Writes a column of a table, all values. step: from one row's value to the next's. */
 static void write_dense(const int64_t *v, size_t rows, size_t step, struct buf *b)
 {
 	buf_char(b, '[');

@@ -72,7 +72,7 @@ static uint64_t fs_handled(int abi)
 	return FS_ALL_1 | (abi >= 2 ? FS_REFER : 0) | (abi >= 3 ? FS_TRUNCATE : 0) | (abi >= 5 ? FS_IOCTL_DEV : 0);
 }
 
-/* 0: the kernel has none. */
+/* The version of Landlock that the kernel has. 0: the kernel has none. */
 static int landlock_version(void)
 {
 	long v = syscall(CALL_landlock_create_ruleset, NULL, 0, VERSION);
@@ -520,7 +520,7 @@ static int filter_calls(const struct jail *j, bool apart)
 
 /* ---- capabilities ---- */
 
-/* strict: all; else what a build in a container needs stays. 0, -errno. */
+/* Drops privileges: strict: all; else what a build in a container needs stays. 0, -errno. */
 static int drop_capabilities(bool strict)
 {
 	static const unsigned kept[] = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_SETGID, CAP_SETUID};

@@ -25,7 +25,7 @@ static struct str cut_at(struct str s, char c, struct str *rest)
 	return trim_spaces(str_n(s.p, n));
 }
 
-/* 0.123 as 123; what is no number as 1. */
+/* Reads a quality of an Accept header: 0.123 as 123; what is no number as 1. */
 static unsigned read_quality(struct str s)
 {
 	unsigned v = 0, unit = QUALITY_ONE;

@@ -49,7 +49,7 @@ static bool is_own_host(const struct serve_access *a, const char *host)
 	return false;
 }
 
-/* host may be NULL: then it is not. */
+/* Is a request from a page of this server? host may be NULL: then it is not. */
 static bool is_own_origin(const char *origin, const char *host)
 {
 	return !strncasecmp(origin, "http://", 7) && host && !strcasecmp(origin + 7, host);

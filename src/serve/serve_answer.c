@@ -24,7 +24,7 @@ static void close_record(struct serve_answerer *a)
 	a->record = NULL;
 }
 
-/* 0, -errno. */
+/* Looks at the file of the index. 0, -errno. */
 static int index_stat(const struct stemma_record *r, struct stat *ret)
 {
 	return stat(store_index_path(r->source.store), ret) < 0 ? -errno : 0;
@@ -67,7 +67,8 @@ int serve_answerer_open(struct serve_answerer *a, struct stemma_error *err)
 
 /* ---- answers that come in pages ---- */
 
-/* As record_fail; -ESTALE, of a cursor whose row is gone, and -ENOENT have sentences of their own. */
+/* Reports why a page of rows cannot be given. As record_fail; -ESTALE, of a cursor whose row is gone, and -ENOENT
+ * have sentences of their own. */
 static int fail_page(int rc, const struct err *e, struct stemma_error *err)
 {
 	if (rc == -ESTALE)
@@ -81,7 +82,7 @@ static uint64_t rows_of(const struct serve_request *q)
 	return q->number[SERVE_P_limit] ? q->number[SERVE_P_limit] : SERVE_ROWS;
 }
 
-/* 0; else what record_fail gives, with a sentence. */
+/* Answers a request for a page of runs. 0; else what record_fail gives, with a sentence. */
 static int ask_runs_page(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	const struct serve_request *asked = q->arg;
@@ -142,7 +143,7 @@ static unsigned lineage_flags(const struct serve_request *q)
 	return all;
 }
 
-/* *ret: JSON, the caller's. 0, or a code as stemma_open's with err's sentence. */
+/* Answers a request from the record. *ret: JSON, the caller's. 0, or a code as stemma_open's with err's sentence. */
 static int ask_record(struct stemma_record *r, const struct serve_request *q, char **ret, struct stemma_error *err)
 {
 	const struct record_question page = {

@@ -107,7 +107,7 @@ static const struct form *choose_form(const char *accept, const struct form *for
 	return k < n ? &forms[k] : NULL;
 }
 
-/* NULL: accept allows none of those that this form of query has. */
+/* The form in which the answer to a query is given. NULL: accept allows none of those that this form of query has. */
 static const struct form *form_of(enum sparql_form form, const char *accept)
 {
 #define CHOOSE(forms) choose_form(accept, forms, sizeof(forms) / sizeof((forms)[0]))
@@ -155,7 +155,7 @@ static unsigned status_of_query(int rc)
 	}
 }
 
-/* rc: -errno of the query. */
+/* Answers that a query failed. rc: -errno of the query. */
 static void fail_query(int rc, const struct err *err, struct serve_answered *ret)
 {
 	serve_answer_problem(ret, status_of_query(rc), err->text[0] ? err->text : "the query could not be answered",

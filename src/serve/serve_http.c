@@ -9,7 +9,7 @@
 
 static const struct serve_http_module *serve_module;
 
-/* -ENOSYS with a sentence and a hint: it is not installed. */
+/* Loads the module that speaks HTTP. -ENOSYS with a sentence and a hint: it is not installed. */
 static int load_module(struct err *err)
 {
 	char path[PATH_MAX];

@@ -56,7 +56,7 @@ static const char *const fixed_headers[][2] = {
 
 /* ---- connections ---- */
 
-/* NULL: the library knows none. */
+/* What is kept of a connection. NULL: the library knows none. */
 static struct connection *connection_of(struct MHD_Connection *c)
 {
 	const union MHD_ConnectionInfo *i = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
@@ -158,7 +158,7 @@ static enum MHD_Result queue_reply(struct serve_exchange *x)
 	return MHD_queue_response(x->connection, x->status, r);
 }
 
-/* MHD_NO: the connection is closed. */
+/* Takes a request whose head was read. MHD_NO: the connection is closed. */
 static enum MHD_Result begin_request(struct serve_exchange *x, const char *method)
 {
 	struct serve_http *h = x->of;

@@ -205,7 +205,7 @@ static void take_question(struct serve *s, struct serve_exchange *x, struct str 
 	serve_request_release(&q);
 }
 
-/* said: a Content-Type, with parameters perhaps, in either case; NULL: none. */
+/* Is the Content-Type that type? said: a Content-Type, with parameters perhaps, in either case; NULL: none. */
 static bool is_type(const char *said, const char *type)
 {
 	const size_t n = strlen(type);

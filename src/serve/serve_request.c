@@ -47,8 +47,8 @@ static bool route_fits(const struct serve_route_row *r, struct str path, struct 
 	return true;
 }
 
-/* Appends the bytes that s stands for and a NUL; *ret is where they begin in b. In a query + is a space. -EINVAL: an
- * escape that is none; -ENOMEM. */
+/* Decodes a part of a URL. Appends the bytes that s stands for and a NUL; *ret is where they begin in b. In a query
+ * + is a space. -EINVAL: an escape that is none; -ENOMEM. */
 static int decode(struct str s, bool query, struct buf *b, size_t *ret)
 {
 	*ret = b->n;
@@ -71,7 +71,8 @@ static int decode(struct str s, bool query, struct buf *b, size_t *ret)
 	return b->failed ? -ENOMEM : 0;
 }
 
-/* NULL: the route takes no such parameter, or one that is a word of its path. */
+/* Finds a parameter of a route by its name. NULL: the route takes no such parameter, or one that is a word of its
+ * path. */
 static const struct serve_takes_row *find_takes(enum serve_route route, const char *name)
 {
 	for (size_t i = 0; i < serve_n_takes; i++)
@@ -88,7 +89,7 @@ static int read_flag(const char *text, uint64_t *ret)
 	return *ret || !strcmp(text, "0") || !strcmp(text, "false") ? 0 : -EINVAL;
 }
 
-/* -EINVAL: no number; -ERANGE: more than `most`. */
+/* Reads a number of a parameter. -EINVAL: no number; -ERANGE: more than `most`. */
 static int read_number(const char *text, uint64_t most, uint64_t *ret)
 {
 	*ret = 0;
@@ -104,7 +105,8 @@ static int read_number(const char *text, uint64_t most, uint64_t *ret)
 	return 0;
 }
 
-/* -EINVAL, with a sentence; it is also an error if the parameter was given before. text must outlive *ret. */
+/* Takes the value of a parameter. -EINVAL, with a sentence; it is also an error if the parameter was given before.
+ * text must outlive *ret. */
 static int take_value(enum serve_parameter p, const char *text, struct err *err, struct serve_request *ret)
 {
 	const struct serve_parameter_row *row = &serve_parameters[p];
@@ -136,7 +138,7 @@ static int read_pair(struct str pair, struct err *err, struct serve_request *ret
 	return take_value(t->parameter, ret->texts.p + value, err, ret);
 }
 
-/* 0; -EINVAL, -ENOMEM, with a sentence. */
+/* Reads the parameters behind the question mark. 0; -EINVAL, -ENOMEM, with a sentence. */
 static int read_query(struct str query, struct err *err, struct serve_request *ret)
 {
 	int rc = 0;
@@ -166,7 +168,7 @@ static int read_word(struct str word, struct err *err, struct serve_request *ret
 	return 0;
 }
 
-/* 0; -EINVAL with a sentence. */
+/* Have all parameters been given that the route needs? 0; -EINVAL with a sentence. */
 static int check_required(const struct serve_request *r, struct err *err)
 {
 	for (size_t i = 0; i < serve_n_takes; i++) {
@@ -184,7 +186,7 @@ static struct str path_of(struct str target)
 	return str_n(target.p, question ? (size_t)(question - target.p) : target.n);
 }
 
-/* SERVE_ROUTES: none. *ret_word: the word in the path, where the route has one. */
+/* Finds the route of a path. SERVE_ROUTES: none. *ret_word: the word in the path, where the route has one. */
 static enum serve_route find_route(struct str path, struct str *ret_word)
 {
 	size_t k = 0;

@@ -70,7 +70,7 @@ static void answer_question(struct work *w, struct str target, const char *accep
 		                     "ask for less: with limit, depth, or without all");
 }
 
-/* last: this worker ends. 0, -errno. */
+/* Sends an answer to the server. last: this worker ends. 0, -errno. */
 static int send_answer(int fd, const struct serve_answered *r, bool last)
 {
 	struct serve_reply head = {
@@ -88,7 +88,8 @@ struct question {
 	uint32_t target, accept;
 };
 
-/* text: the target, and what is accepted, each with a NUL. false: the server is gone, or asks too much. */
+/* Reads a question from the server. text: the target, and what is accepted, each with a NUL. false: the server is
+ * gone, or asks too much. */
 static bool read_question(int fd, struct buf *text, struct question *ret)
 {
 	buf_reset(text);
@@ -180,7 +181,7 @@ int serve_worker_ask(struct serve_worker *w, struct str target, const char *acce
 	return w->out.failed ? -ENOMEM : 0;
 }
 
-/* 1: so many bytes are in w->in. 0: not yet; -EPIPE: the worker ended; -errno. */
+/* Receives what a worker has sent. 1: so many bytes are in w->in. 0: not yet; -EPIPE: the worker ended; -errno. */
 static int receive(struct serve_worker *w, size_t want)
 {
 	while (w->in.n < want) {

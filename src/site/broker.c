@@ -78,7 +78,7 @@ static bool add_host(struct broker_place *place, const char *p, size_t n)
 	return true;
 }
 
-/* url: as broker_is_url. False: it is malformed. */
+/* Takes the address of a NATS server apart. url: as broker_is_url. False: it is malformed. */
 static bool parse_place(const char *url, struct broker_place *ret)
 {
 	*ret = (struct broker_place){.stream = "STEMMA", .local = true, .tls = url[0] == 't'};
@@ -102,8 +102,8 @@ static bool parse_place(const char *url, struct broker_place *ret)
 	return ret->n_hosts != 0;
 }
 
-/* 0, -EINVAL: no such address, -EPERM: it would go unencrypted to another machine, -ENOSYS: no NATS, else as the
- * module's open; with a sentence. */
+/* Connects to a NATS server. 0, -EINVAL: no such address, -EPERM: it would go unencrypted to another machine,
+ * -ENOSYS: no NATS, else as the module's open; with a sentence. */
 static int open_at(const struct broker_at *at, bool collects, unsigned replicas, struct err *err, struct broker **ret)
 {
 	struct broker_place place;

@@ -132,7 +132,7 @@ struct taking {
 	struct collected *ret;
 };
 
-/* n more frames; the first reason is kept. */
+/* Notes that frames were refused: n more frames; the first reason is kept. */
 static void refuse(struct collected *r, uint64_t n, const char *why)
 {
 	if (!r->why[0])
@@ -174,7 +174,7 @@ static int keep_frame(struct taking *t, const struct offered *o)
 	return out->failed ? -ENOMEM : 0;
 }
 
-/* 0 also for one that is known or refused, which is counted; -errno. */
+/* Takes a frame that was sent. 0 also for one that is known or refused, which is counted; -errno. */
 static int take_frame(struct taking *t, struct log_reader *r, const struct log_frame_info *f)
 {
 	struct offered o = {.f = *f, .p = t->p + f->offset, .n = (size_t)(f->end - f->offset)};
@@ -195,7 +195,7 @@ static int take_frame(struct taking *t, struct log_reader *r, const struct log_f
 	return rc;
 }
 
-/* 0 also where some are refused; -errno. */
+/* Takes all frames that were sent. 0 also where some are refused; -errno. */
 static int take_frames(struct taking *t)
 {
 	struct log_reader *r;

@@ -42,7 +42,7 @@ uint32_t ledger_sender(struct collector *c, const char *name)
 	return (uint32_t)(c->senders.n - 1);
 }
 
-/* VEC_NONE: none of that name. */
+/* Finds a host by the name of its folder. VEC_NONE: none of that name. */
 static uint32_t find_host(const struct collector *c, const char *folder)
 {
 	size_t pos = TABLE_START;
@@ -94,7 +94,7 @@ struct ledger_session *ledger_session(struct collector *c, uint64_t number)
 	return at == VEC_NONE ? NULL : &c->sessions.v[at];
 }
 
-/* NULL: that frame is not missing. */
+/* Finds a frame among those that are missing. NULL: that frame is not missing. */
 static struct ledger_hole *find_hole(const struct ledger_session *s, const struct log_frame_info *f)
 {
 	for (size_t i = 0; i < s->holes.n; i++)
@@ -165,7 +165,7 @@ static void fill_hole(struct collector *c, struct ledger_session *s, const struc
 	s->missing--;
 }
 
-/* 0, -ENOMEM. Each once for a sender. */
+/* Notes that a sender sends records of a host. 0, -ENOMEM. Each once for a sender. */
 static int note_host(struct collector *c, uint32_t sender, uint32_t host)
 {
 	struct ledger_sender *s = &c->senders.v[sender];
@@ -177,7 +177,7 @@ static int note_host(struct collector *c, uint32_t sender, uint32_t host)
 	return slot ? 0 : -ENOMEM;
 }
 
-/* NULL: no memory, or the host cannot be noted. Valid until the next is added. */
+/* Adds a session of a sender. NULL: no memory, or the host cannot be noted. Valid until the next is added. */
 static struct ledger_session *add_session(struct collector *c, uint32_t sender, const struct offered *o)
 {
 	const uint32_t host = ledger_host(c, o->host);
@@ -223,7 +223,7 @@ struct ledger_reading {
 	uint32_t sender;
 };
 
-/* *ret_end: behind the last whole frame. 0, -errno. */
+/* Reads the frames of a segment that were collected. *ret_end: behind the last whole frame. 0, -errno. */
 static int read_frames(struct ledger_reading *x, struct log_reader *r, uint64_t *ret_end)
 {
 	struct log_frame_info f;
@@ -257,7 +257,7 @@ static int read_collected(struct ledger_reading *x, const char *path)
 	return torn && !x->c->looks ? collector_cut_tail(x->c, path, x->host, x->day, whole, x->err) : 0;
 }
 
-/* day: the folder of the sender below that of the host. -errno, reported. */
+/* Reads what a sender has sent of a host. day: the folder of the sender below that of the host. -errno, reported. */
 static int read_sender(struct collector *c, const char *host, const char *day, struct err *err)
 {
 	struct ledger_reading x = {c, err, host, day, ledger_sender(c, day + strlen(COLLECTED_DAY))};
@@ -275,7 +275,7 @@ static int read_sender(struct collector *c, const char *host, const char *day, s
 	return rc;
 }
 
-/* -errno, reported; a folder that is not there has no senders. */
+/* Reads what was collected of a host. -errno, reported; a folder that is not there has no senders. */
 static int read_host(struct collector *c, const char *host, struct err *err)
 {
 	char *dir = NULL;

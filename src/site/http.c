@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* NULL, reported with a hint: it is not installed. */
+/* Loads the module that speaks HTTP. NULL, reported with a hint: it is not installed. */
 static const struct http_module *load_module(struct err *err)
 {
 	static const struct http_module *loaded;

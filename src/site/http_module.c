@@ -26,7 +26,7 @@ struct reading {
 	size_t n;
 };
 
-/* As curl wants it: all is taken, what is beyond HTTP_ANSWER bytes is dropped. */
+/* Takes a piece of the answer. As curl wants it: all is taken, what is beyond HTTP_ANSWER bytes is dropped. */
 static size_t take_text(char *p, size_t size, size_t n, void *arg)
 {
 	struct reading *r = arg;
@@ -56,7 +56,7 @@ static bool leads_here(const char *url)
 	return known;
 }
 
-/* why: room for curl's sentence. 0, -ENOSYS: curl does not know one of them. */
+/* Sets what curl is to do. why: room for curl's sentence. 0, -ENOSYS: curl does not know one of them. */
 static int set_options(CURL *c, const struct http_post *p, struct curl_slist *headers, struct reading *r, char *why)
 {
 	int bad = 0;
@@ -89,7 +89,7 @@ static int set_options(CURL *c, const struct http_post *p, struct curl_slist *he
 	return bad ? -ENOSYS : 0;
 }
 
-/* ret: any reply, of whatever status. -errno, reported: there was none. */
+/* Posts a message. ret: any reply, of whatever status. -errno, reported: there was none. */
 static int module_post(const struct http_post *p, struct err *err, struct http_reply *ret)
 {
 	static CURL *c; /* kept, and with it the connection */
@@ -181,7 +181,7 @@ static time_t now_s(void)
 	return t.tv_sec;
 }
 
-/* NULL: the library knows none. */
+/* What is kept of a connection. NULL: the library knows none. */
 static struct connection *connection_of(struct MHD_Connection *c)
 {
 	const union MHD_ConnectionInfo *i = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
@@ -262,7 +262,7 @@ static enum MHD_Result begin_request(struct http_running *h, struct MHD_Connecti
 	return MHD_YES;
 }
 
-/* For libmicrohttpd, several times a request: *n 0 at its end. */
+/* Takes a piece of a request. For libmicrohttpd, several times a request: *n 0 at its end. */
 static enum MHD_Result handle(void *arg, struct MHD_Connection *from, const char *path, const char *method,
                               const char *version, const char *data, size_t *n, void **slot)
 {
@@ -304,7 +304,7 @@ static void end_request(void *arg, struct MHD_Connection *of, void **slot, enum 
 	*slot = NULL;
 }
 
-/* HOST:PORT, [HOST]:PORT or :PORT. *ret: freeaddrinfo. -errno, reported. */
+/* Finds the addresses to listen at. HOST:PORT, [HOST]:PORT or :PORT. *ret: freeaddrinfo. -errno, reported. */
 static int resolve(const char *address, struct err *err, struct addrinfo **ret)
 {
 	char host[256];
@@ -327,6 +327,7 @@ static int resolve(const char *address, struct err *err, struct addrinfo **ret)
 	return rc ? -EADDRNOTAVAIL : 0;
 }
 
+/* Is the address one of this machine's own, that no other can reach? */
 static bool is_loopback(const struct sockaddr *a)
 {
 	if (a->sa_family == AF_INET)
@@ -361,7 +362,7 @@ static int start_watch(struct http_running *h, struct err *err)
 	return rc ? err_set(err, rc, "cannot listen at '%s'", h->s->address) : 0;
 }
 
-/* 0; -errno, reported. */
+/* Starts the server at an address. 0; -errno, reported. */
 static int start_daemon(struct http_running *h, const struct addrinfo *at, struct err *err)
 {
 	const struct http_server *s = h->s;

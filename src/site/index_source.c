@@ -38,7 +38,7 @@ struct index_source {
 	int wrong;
 };
 
-/* As what it is: the source is its first member. */
+/* The source of a store, As what it is: the source is its first member. */
 static struct index_source *source_of(struct store_source *s)
 {
 	return (struct index_source *)s;
@@ -46,7 +46,7 @@ static struct index_source *source_of(struct store_source *s)
 
 /* ---- files ---- */
 
-/* As the server sends a bigint. False: it is none. */
+/* Reads a number As the server sends a bigint. False: it is none. */
 static bool number_of(struct str s, uint64_t *ret)
 {
 	uint64_t v = 0;
@@ -184,8 +184,8 @@ static int find_page(struct index_source *d, struct source_file *f, uint64_t n, 
 	return 0;
 }
 
-/* As read of struct store_source, by pages that are kept. 0, all n bytes; -ENOENT: no such file; -EBADMSG: it has not
- * so many; -errno. */
+/* Reads a piece of a file of the index from the database, As read of struct store_source, by pages that are kept. 0,
+ * all n bytes; -ENOENT: no such file; -EBADMSG: it has not so many; -errno. */
 static int source_read(struct store_source *s, const char *file, uint64_t at, void *to, size_t n)
 {
 	struct index_source *d = source_of(s);
@@ -207,6 +207,7 @@ static int source_read(struct store_source *s, const char *file, uint64_t at, vo
 	return 0;
 }
 
+/* The size of a file of the index, bytes. 0; -ENOENT: there is none of that name. */
 static int source_size(struct store_source *s, const char *file, uint64_t *ret)
 {
 	const struct source_file *f = file_of(source_of(s), file);
@@ -218,6 +219,7 @@ static int source_size(struct store_source *s, const char *file, uint64_t *ret)
 
 /* ---- questions ---- */
 
+/* Ends the reading of one state of the index, so that the database need not keep it. */
 static void source_rest(struct store_source *s)
 {
 	struct index_source *d = source_of(s);
@@ -226,6 +228,7 @@ static void source_rest(struct store_source *s)
 	d->resting = true;
 }
 
+/* Begins to read the newest state of the index. 1: it is another one than before; 0; -errno with a sentence. */
 static int source_renew(struct store_source *s, struct err *err)
 {
 	struct index_source *d = source_of(s);

@@ -70,7 +70,7 @@ static void put_text(struct buf *b, const char *p, size_t n)
 	}
 }
 
-/* As PostgreSQL reads it; exact. */
+/* Appends a number As PostgreSQL reads it; exact. */
 static void put_real(struct buf *b, double v)
 {
 	if (isinf(v))
@@ -282,6 +282,7 @@ static int write_sums(struct loading *l)
 	return rc < 0 ? rc : database_copied(l->to, l->err);
 }
 
+/* How many parts of the record have changed since they were loaded. */
 static size_t count_changed(const struct loading *l)
 {
 	size_t n = 0;

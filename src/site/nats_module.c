@@ -32,7 +32,7 @@ struct broker {
 	char sender[BROKER_NAME + 1], id[BROKER_ID]; /* of the message at hand */
 };
 
-/* -EACCES, -ENOMEM, -EMSGSIZE, else -EAGAIN, with a sentence. */
+/* Reports an error of NATS. -EACCES, -ENOMEM, -EMSGSIZE, else -EAGAIN, with a sentence. */
 static int nats_failed(const struct broker *b, natsStatus s, const char *doing, struct err *err)
 {
 	const char *last = NULL;
@@ -78,7 +78,7 @@ static natsStatus set_servers(struct broker *b)
 	return natsOptions_SetServers(b->options, servers, (int)b->place.n_hosts);
 }
 
-/* Nothing to do without tls and a certificate of one's own. */
+/* Sets how the connection is encrypted. Nothing to do without tls and a certificate of one's own. */
 static natsStatus set_tls(struct broker *b, const struct broker_at *at)
 {
 	if (!b->place.tls && !at->ca)
@@ -168,7 +168,7 @@ static natsStatus listen_to_frames(struct broker *b, unsigned replicas)
 	return js_PullSubscribe(&b->sub, b->js, subject, CONSUMER, NULL, &o, NULL);
 }
 
-/* 0, with *ret to close; -errno with a sentence. */
+/* Connects to the NATS server. 0, with *ret to close; -errno with a sentence. */
 static int module_open(const struct broker_at *at, const struct broker_place *place, bool collects, unsigned replicas,
                        struct err *err, struct broker **ret)
 {
@@ -216,7 +216,8 @@ static size_t module_room(const struct broker *b)
 	return most < ENVELOPE ? ENVELOPE : most < BROKER_MESSAGE ? (size_t)most : BROKER_MESSAGE;
 }
 
-/* 0 if the broker has stored it; -EAGAIN: it is full, -EMSGSIZE: too large, else -errno, with a sentence. */
+/* Puts a message into the broker's stream. 0 if the broker has stored it; -EAGAIN: it is full, -EMSGSIZE: too large,
+ * else -errno, with a sentence. */
 static int module_put(struct broker *b, const char *id, const void *p, size_t n, struct err *err, uint64_t *ret_number)
 {
 	jsPubOptions o;
@@ -328,7 +329,8 @@ static natsStatus say_answer(struct broker *b, const char *answer)
 	return s;
 }
 
-/* answer: NULL if it could not be taken; then it comes again in AGAIN_MS. 0, -errno with a sentence. */
+/* Answers the message that was taken last, and lets the broker forget it. answer: NULL if it could not be taken;
+ * then it comes again in AGAIN_MS. 0, -errno with a sentence. */
 static int module_done(struct broker *b, const char *answer, struct err *err)
 {
 	natsMsg *m = b->list.Msgs[b->at++];

@@ -30,6 +30,7 @@ static int pq_failed(const struct database *d, const char *what, struct err *err
 	return -EIO;
 }
 
+/* Takes what PostgreSQL remarks, and does nothing with it. */
 static void pq_quiet(void *arg, const char *text)
 {
 	(void)arg, (void)text; /* notices: "relation exists, skipping" */
@@ -62,7 +63,7 @@ static int patience_of(void)
 	return end && !*end && s > 0 && s <= SECONDS_MOST ? (int)s : ANSWER_SECONDS;
 }
 
-/* 0, with *ret to close; -EHOSTUNREACH, -ENOMEM with a sentence. */
+/* Connects to the database. 0, with *ret to close; -EHOSTUNREACH, -ENOMEM with a sentence. */
 static int module_open(const char *url, struct err *err, struct database **ret)
 {
 	struct database *d = calloc(1, sizeof(*d));
@@ -84,13 +85,13 @@ static int module_open(const char *url, struct err *err, struct database **ret)
 	return 0;
 }
 
-/* As a number: 150004 is 15.4. */
+/* The version of the server As a number: 150004 is 15.4. */
 static int module_version(const struct database *d)
 {
 	return PQserverVersion(d->c);
 }
 
-/* 0, -errno with a sentence. */
+/* Executes a statement without rows. 0, -errno with a sentence. */
 static int module_exec(struct database *d, const char *sql, struct err *err)
 {
 	PGresult *r = PQexec(d->c, sql);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* 0, -ENOMEM. arg: a struct segment_list, which gets a copy. */
+/* Adds a segment to the list. 0, -ENOMEM. arg: a struct segment_list, which gets a copy. */
 static int add_path(void *arg, const char *path)
 {
 	struct segment_list *l = arg;

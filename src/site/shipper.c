@@ -53,7 +53,7 @@ void shipper_close(struct shipper *s)
 	free(s);
 }
 
-/* NULL: nothing is known of that path. */
+/* The mark of how much of a segment was sent. NULL: nothing is known of that path. */
 static struct mark *find_mark(const struct shipper *s, const char *path)
 {
 	const uint32_t at = map_get(&s->by_path, hash_str(str_of(path)));
@@ -101,7 +101,7 @@ static int parse_marks(struct shipper *s, char *text)
 	return 0;
 }
 
-/* 0 also where there is no file; -errno, reported. */
+/* Reads how much of each segment was sent. 0 also where there is no file; -errno, reported. */
 static int read_marks(struct shipper *s, struct err *err)
 {
 	struct buf text = {0};
@@ -256,7 +256,7 @@ static struct mark *mark_of(struct shipper *s, const char *path, const struct st
 	return m;
 }
 
-/* 0, -errno with a sentence. Release ret. */
+/* Lists the segments of the record. 0, -errno with a sentence. Release ret. */
 static int list_segments(const struct shipper *s, struct err *err, struct segment_list *ret)
 {
 	return segment_list_read(s->home, err, ret);

@@ -43,6 +43,7 @@ const char *packages_text(struct packages *p, struct str s)
 	return ret;
 }
 
+/* Are both texts equal? NULL is the empty text. */
 static bool is_same_text(const char *a, const char *b)
 {
 	return strcmp(a ? a : "", b ? b : "") == 0;
@@ -81,6 +82,7 @@ static void take_release_value(const char *text, const char *key, char *ret, siz
 	snprintf(ret, n, "%.*s", (int)strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789._-"), text);
 }
 
+/* Reads which distribution of Linux this is, from /etc/os-release. */
 static void read_distribution(struct packages *p)
 {
 	struct buf b = {0};

@@ -179,7 +179,7 @@ int packages_ask_dpkg(struct packages *p, const struct packages_asked *a)
 #define RPM_FORMAT                                                                                                     \
 	"stemma\\t%{NAME}\\t%{VERSION}-%{RELEASE}\\t%{ARCH}\\t%{SOURCERPM}\\t%{URL}\\t%{VENDOR}\\t%{SUMMARY}\\n"
 
-/* 0, -ENOMEM. */
+/* Takes a line of what rpm says. 0, -ENOMEM. */
 static int take_rpm_package(struct packages *p, struct str line, uint32_t *ret)
 {
 	struct str column[COLUMNS];

@@ -193,7 +193,7 @@ static size_t pip_folder(const char *path)
 	return n;
 }
 
-/* The same of the prefix of conda that the file is in. */
+/* The length of the prefix of conda that the file is in, with its slash; 0: it is in none. */
 static size_t conda_prefix(const char *path)
 {
 	char meta[PATH_MAX];

@@ -51,7 +51,7 @@ static bool split_spack(const char *path, struct str *ret_name, struct str *ret_
 	return false;
 }
 
-/* False: the path tells nothing. */
+/* Tells the package of a file by its path alone, as in Nix's store. False: the path tells nothing. */
 static bool split_path(const char *path, enum package_manager *ret_manager, struct str *ret_name,
                        struct str *ret_version)
 {

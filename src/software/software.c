@@ -20,6 +20,7 @@ void software_release(struct software *w)
 	arena_release(&w->texts);
 }
 
+/* Is the file a shared library, by its name? */
 static bool is_library(struct str path)
 {
 	struct str base = str_base_name(path);

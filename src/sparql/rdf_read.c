@@ -46,7 +46,7 @@ static rdf_id take_node(struct reading *x, const SerdNode *node)
 	return id;
 }
 
-/* 0: no memory. */
+/* Makes the term of an object. 0: no memory. */
 static rdf_id take_object(struct reading *x, const SerdNode *o, const SerdNode *type, const SerdNode *lang)
 {
 	if (o->type != SERD_LITERAL)

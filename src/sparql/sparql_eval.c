@@ -277,7 +277,7 @@ static void eval_alone(struct evaluation *e, const struct sparql_pattern *p, rdf
 	rows_release(e, &unit);
 }
 
-/* Both parts, the second with what the first binds. */
+/* Solutions of a join: Both parts, the second with what the first binds. */
 static void eval_join(struct evaluation *e, const struct sparql_pattern *p, rdf_id g, const struct rows *in,
                       struct rows *out)
 {
@@ -377,7 +377,7 @@ static bool is_graph(const struct rdf *r, rdf_id g)
 	return false;
 }
 
-/* g: the graph; of a variable it is bound in each row. */
+/* Solutions of GRAPH. g: the graph; of a variable it is bound in each row. */
 static void eval_in_graph(struct evaluation *e, const struct sparql_pattern *p, rdf_id g, const struct rows *in,
                           struct rows *out)
 {
@@ -433,7 +433,7 @@ static void eval_values(struct evaluation *e, const struct sparql_pattern *p, co
 		}
 }
 
-/* in: the rows to extend. What goes wrong is in e->rc. */
+/* Solutions of a pattern, by its kind. in: the rows to extend. What goes wrong is in e->rc. */
 static void eval_kind(struct evaluation *e, const struct sparql_pattern *p, rdf_id g, const struct rows *in,
                       struct rows *out)
 {

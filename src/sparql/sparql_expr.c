@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* 1, 0; -1: an error, or no truth value. */
+/* The truth value of an expression. 1, 0; -1: an error, or no truth value. */
 static int truth_of(struct evaluation *e, const struct sparql_expr *x, const rdf_id *row, rdf_id g)
 {
 	const rdf_id id = eval_expr(e, x, row, g);
@@ -29,7 +29,7 @@ static int eval_logic(struct evaluation *e, const struct sparql_expr *x, const r
 	return b == decides ? decides : a < 0 || b < 0 ? -1 : !decides;
 }
 
-/* 1, 0, -1: an error of the expression. */
+/* Compares two terms. 1, 0, -1: an error of the expression. */
 static int eval_comparison(struct evaluation *e, enum sparql_op op, rdf_id a, rdf_id b)
 {
 	if (!a || !b)
@@ -44,7 +44,7 @@ static int eval_comparison(struct evaluation *e, enum sparql_op op, rdf_id a, rd
 	return op == OP_LT ? c < 0 : op == OP_GT ? c > 0 : op == OP_LE ? c <= 0 : c >= 0;
 }
 
-/* 1, 0, -1: an error of the expression. */
+/* IN and NOT IN: is the first argument equal to one of the others? 1, 0, -1: an error of the expression. */
 static int eval_in(struct evaluation *e, const struct sparql_expr *x, const rdf_id *row, rdf_id g)
 {
 	const rdf_id a = eval_expr(e, x->args[0], row, g);
@@ -56,7 +56,7 @@ static int eval_in(struct evaluation *e, const struct sparql_expr *x, const rdf_
 	return found < 0 ? -1 : x->op == OP_IN ? found : !found;
 }
 
-/* 0 (an error) of what is no number. */
+/* The number with a sign. 0 (an error) of what is no number. */
 static rdf_id eval_sign(struct evaluation *e, const struct sparql_expr *x, rdf_id a)
 {
 	struct sparql_value v = sparql_value_of(e->r, a);
@@ -69,7 +69,7 @@ static rdf_id eval_sign(struct evaluation *e, const struct sparql_expr *x, rdf_i
 	return sparql_number(e->r, &v);
 }
 
-/* 0: an error, of either side or of the calculation. */
+/* The result of + - * /. 0: an error, of either side or of the calculation. */
 static rdf_id eval_calculation(struct evaluation *e, const struct sparql_expr *x, const rdf_id *row, rdf_id g)
 {
 	static const enum sparql_arithmetic how[] = {
@@ -78,14 +78,14 @@ static rdf_id eval_calculation(struct evaluation *e, const struct sparql_expr *x
 	return a && b ? sparql_calculate(e->r, how[x->op], a, b) : 0;
 }
 
-/* 0: an error. */
+/* The term in another datatype, as xsd:integer(?x). 0: an error. */
 static rdf_id eval_cast(struct evaluation *e, const struct sparql_expr *x, const rdf_id *row, rdf_id g)
 {
 	const rdf_id a = x->n == 1 ? eval_expr(e, x->args[0], row, g) : 0;
 	return a ? sparql_cast(e->r, x->term, a) : 0;
 }
 
-/* 0: an error of the expression. */
+/* The result of an operator. 0: an error of the expression. */
 static rdf_id eval_operator(struct evaluation *e, const struct sparql_expr *x, const rdf_id *row, rdf_id g)
 {
 	int t;

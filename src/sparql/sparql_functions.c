@@ -27,6 +27,7 @@ struct call {
 	rdf_id a, b, c; /* the first three; 0 where there are none */
 };
 
+/* The term with that number. */
 static const struct rdf_term *term_of(const struct call *c, rdf_id id)
 {
 	return rdf_term(c->r, id);
@@ -100,7 +101,7 @@ static rdf_id call_datatype(const struct call *c)
 	return term_of(c, c->a)->kind == RDF_LITERAL ? term_of(c, c->a)->type : 0;
 }
 
-/* 0: an error. So all call_ functions. */
+/* IRI: an IRI of a text, relative to the query's base. 0: an error. So all call_ functions. */
 static rdf_id call_iri(const struct call *c)
 {
 	const struct rdf_term *t = term_of(c, c->a);
@@ -317,7 +318,7 @@ static rdf_id call_concat(const struct call *c)
 	return make_buf(c, &b, same ? like : 0);
 }
 
-/* 0: an error, as of a pattern that cannot be read, or if the time is up. */
+/* REGEX: does the pattern match? 0: an error, as of a pattern that cannot be read, or if the time is up. */
 static rdf_id call_regex(const struct call *c)
 {
 	const struct str flags = c->x->n == 3 ? term_of(c, c->c)->text : str_n("", 0);
@@ -328,7 +329,8 @@ static rdf_id call_regex(const struct call *c)
 	return eval_bool(c->e, sparql_regex_matches(term_of(c, c->a)->text, term_of(c, c->b)->text, flags));
 }
 
-/* 0: an error, as of a pattern that cannot be read, or if the time is up. */
+/* REPLACE: the text with all matches of the pattern replaced. 0: an error, as of a pattern that cannot be read, or
+ * if the time is up. */
 static rdf_id call_replace(const struct call *c)
 {
 	struct buf b = {0};
@@ -379,7 +381,7 @@ static rdf_id call_digest(const struct call *c, unsigned f)
 
 /* ---- times, numbers, chance ---- */
 
-/* 0: it is no time, or a date, which has no time of day. */
+/* YEAR, MONTH, DAY, HOURS, MINUTES or SECONDS of a time. 0: it is no time, or a date, which has no time of day. */
 static rdf_id call_part(const struct call *c, unsigned f)
 {
 	struct sparql_value v = sparql_value_of(c->r, c->a);

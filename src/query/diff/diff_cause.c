@@ -164,7 +164,7 @@ struct reach {
 	bool *by_concern, *by_user; /* of concerns and users: something explains what is on one side only */
 };
 
-/* 0, -ENOMEM; reach_end frees in both cases. */
+/* Prepares to find which outputs a difference reaches. 0, -ENOMEM; reach_end frees in both cases. */
 static int reach_begin(struct reach *r, struct side *s, struct items *it, int side)
 {
 	*r = (struct reach){.c = {.s = s,

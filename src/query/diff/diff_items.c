@@ -84,13 +84,13 @@ static int find_change(struct store *s, const struct dversion *a, const struct d
 	return i->unseen ? 0 : find_maker(s, later->id, &i->changed_by);
 }
 
-/* 0: nobody used it. */
+/* The execution that used the version first. 0: nobody used it. */
 static store_id find_first_user(const struct side *s, const struct dversion *v)
 {
 	return v && v->first_user != NONE ? s->execs[v->first_user].id : 0;
 }
 
-/* NULL for NONE. */
+/* The version with that number on its side. NULL for NONE. */
 static const struct dversion *version_of(const struct side *s, uint32_t i)
 {
 	return i == NONE ? NULL : &s->versions[i];
@@ -264,6 +264,7 @@ static int find_side_users(const struct side *s, int k, struct items *it)
 	return rc;
 }
 
+/* The order of paths, for qsort. */
 static int path_cmp(const void *a, const void *b)
 {
 	return str_cmp(((const struct dpath *)a)->key, ((const struct dpath *)b)->key);

@@ -3,7 +3,8 @@
 
 #include <ctype.h>
 
-/* *ret: how many bytes of the path are the folder and its slash. False: it is not below `dir`. */
+/* Is the path below the folder `dir`? *ret: how many bytes of the path are the folder and its slash. False: it is
+ * not below `dir`. */
 static bool starts_in(struct str path, const char *dir, size_t *ret)
 {
 	struct str d = str_of(dir);

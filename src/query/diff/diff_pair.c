@@ -26,7 +26,7 @@ enum key {
 	KEYS
 };
 
-/* 0: an execution has no such key. */
+/* The key by which an execution is paired with one of the other side. 0: an execution has no such key. */
 static uint64_t make_exec_key(const struct dexec *x, enum key key)
 {
 	uint64_t v[5] = {(uint64_t)key, x->key_program, 0, 0, key < KEY_exact ? x->key_rank : 0};

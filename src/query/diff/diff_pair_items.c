@@ -76,7 +76,8 @@ static void diff_tokens_release(struct tokens *t)
 	free(t->key);
 }
 
-/* As they stand they are the same for both programs; else by their masked form. */
+/* Are both words of command lines the same? As they stand they are the same for both programs; else by their masked
+ * form. */
 static bool same_token(const struct tokens *a, size_t i, const struct tokens *b, size_t k)
 {
 	return a->key[i] == b->key[k] || str_eq(a->v[i], b->v[k]);
@@ -195,7 +196,7 @@ static bool same_masked(const struct side side[2], int k, struct str value, stru
 	return same;
 }
 
-/* there: the other side's value, or NULL. 0, -ENOMEM. */
+/* Appends a variable that differs. there: the other side's value, or NULL. 0, -ENOMEM. */
 static int append_variable(struct merged *m, int k, struct str name, struct str value, const struct str *there,
                            const struct dexec *a, const struct dexec *b)
 {
@@ -245,7 +246,7 @@ void diff_format_ending(struct buf *b, uint64_t ending, uint64_t code)
 		buf_str(b, str_of(term_name(SET_ending, ending)));
 }
 
-/* Nothing where either end was not seen. 0, -ENOMEM. */
+/* Appends how two paired executions ended, if that differs. Nothing where either end was not seen. 0, -ENOMEM. */
 static int pair_outcome(const struct dexec *a, const struct dexec *b, struct merged *m)
 {
 	if ((a->ending == b->ending && a->code == b->code) || a->ending == TERM_ending_unknown ||

@@ -85,8 +85,8 @@ static int number_side_path(struct loader *l, struct str path, uint32_t *ret)
 	}
 }
 
-/* used: by an execution of the side. Of what it only made the file stands for the objects in it, but for one that was
- * asked for. 0, -errno. */
+/* Gives a version its number on the side. used: by an execution of the side. Of what it only made the file stands
+ * for the objects in it, but for one that was asked for. 0, -errno. */
 static int number_side_version(struct loader *l, store_id id, bool used, uint32_t *ret)
 {
 	struct side *sd = l->side;
@@ -131,7 +131,7 @@ static int number_side_version(struct loader *l, store_id id, bool used, uint32_
 	return 0;
 }
 
-/* gens: what the execution made, else what it used. 0 or -errno. */
+/* Loads what an execution of the side used or made. gens: what the execution made, else what it used. 0 or -errno. */
 static int load_edges(struct loader *l, uint32_t exec, bool gens)
 {
 	struct side *sd = l->side;
@@ -325,6 +325,7 @@ static int load_exec(struct loader *l, struct dexec *x)
 	return l->scratch.failed ? -ENOMEM : 0;
 }
 
+/* The order of numbers, for qsort. */
 static int u64_cmp(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -454,7 +455,7 @@ static void bound_forks(struct side *sd)
 	}
 }
 
-/* 0 or -errno; -ENOENT: it is gone. */
+/* Loads a run as a side. 0 or -errno; -ENOENT: it is gone. */
 static int load_run(struct loader *l, store_id id)
 {
 	struct run_info run;

@@ -174,7 +174,7 @@ static bool hint_at_file(const struct parser *p)
 	return true;
 }
 
-/* -EINVAL, with what was expected, where, and what may stand there. */
+/* Reports what is wrong with the expression. -EINVAL, with what was expected, where, and what may stand there. */
 static int report_unexpected(const struct parser *p, const char *what)
 {
 	if (p->at < p->n)
@@ -284,7 +284,7 @@ static int parse_expr_and(struct parser *p, struct expr **ret)
 	return r;
 }
 
-/* 0, -errno with a sentence; then *ret is as it was. */
+/* Parses conditions joined by `or`. 0, -errno with a sentence; then *ret is as it was. */
 static int parse_expr_or(struct parser *p, struct expr **ret)
 {
 	struct expr *a = NULL;

@@ -183,8 +183,8 @@ static int show_objects(const struct select *w, const struct idset *found)
 	return r < 0 ? r : 0;
 }
 
-/* call: which edges of a version are followed. What is found is lifted to what is asked for: executions, runs or
- * versions; of an object, objects are among these. 0, or -errno with a sentence. */
+/* Finds what has to do with a file. call: which edges of a version are followed. What is found is lifted to what is
+ * asked for: executions, runs or versions; of an object, objects are among these. 0, or -errno with a sentence. */
 static int select_touching(const struct select *w, const char *text, edge_call *call, struct idset *ret)
 {
 	struct idset versions = {0}, execs = {0};
@@ -491,8 +491,8 @@ static int eval_condition(const struct select *w, const struct expr *e, struct i
 	return by_exec(w, &a, ret);
 }
 
-/* ret: empty at first. "not" turns sure into possible, so that what is left is sure; and possible into sure, so that
- * what only may fit the condition is still possible. 0, -errno. */
+/* Finds what fits the condition. ret: empty at first. "not" turns sure into possible, so that what is left is sure;
+ * and possible into sure, so that what only may fit the condition is still possible. 0, -errno. */
 static int eval_expr(const struct select *w, const struct expr *e, struct idset *ret)
 {
 	struct idset other = {0};

@@ -57,7 +57,7 @@ static bool read_date(const char **p, struct tm *tm)
 	return true;
 }
 
-/* hh:mm, hh:mm:ss, hh:mm:ss.fraction; *ret_ns is the fraction. */
+/* Reads a time of day: hh:mm, hh:mm:ss, hh:mm:ss.fraction; *ret_ns is the fraction. */
 static bool read_time_of_day(const char **p, struct tm *tm, int64_t *ret_ns)
 {
 	if (!read_exact_digits(p, 2, &tm->tm_hour) || *(*p)++ != ':' || !read_exact_digits(p, 2, &tm->tm_min))

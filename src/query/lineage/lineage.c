@@ -119,6 +119,7 @@ static int add_roots(struct lineage_walk *w, const store_id *roots, size_t n)
 	return r;
 }
 
+/* Releases what the walk has used, but for its result. */
 static void release_walk(struct lineage_walk *w)
 {
 	free(w->nodes);

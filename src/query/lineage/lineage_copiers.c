@@ -42,6 +42,7 @@ static bool merges(struct str arg)
 	return memchr(arg.p, 'm', arg.n) || memchr(arg.p, 'p', arg.n);
 }
 
+/* Is it one of git's commands that write files of a work folder? */
 static bool is_checkout(struct str arg)
 {
 	static const char *const words[] = {

@@ -85,7 +85,7 @@ static uint32_t node_depth_at(const struct lineage_walk *w, uint32_t i, uint32_t
 
 /* ---- queues ---- */
 
-/* 0, -ENOMEM. */
+/* Appends a node to the queue. 0, -ENOMEM. */
 static int queue_push(struct lineage_queue *q, uint32_t i)
 {
 	if (!vec_has_room(q->v, q->n, q->cap))
@@ -210,7 +210,7 @@ static void give_edge_back(struct lineage_walk *w, uint32_t at)
 	w->free_edges = at + 1;
 }
 
-/* untold: it is not known yet whether it counts, so it is kept in any case. */
+/* Appends an edge to the result. untold: it is not known yet whether it counts, so it is kept in any case. */
 static int append_lineage_edge(struct lineage_walk *w, enum lineage_edge_type type, uint32_t node, uint32_t other,
                                const struct edge *e, bool untold, uint32_t *ret)
 {

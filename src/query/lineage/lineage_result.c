@@ -21,6 +21,7 @@ const char *const lineage_omit_name[OMIT_COUNT] = {
     [OMIT_housekeeping] = "housekeeping",
 };
 
+/* Is a version of that class data, or a script? */
 static bool is_data(unsigned class)
 {
 	return class == VERSION_DATA || class == VERSION_SCRIPT;
@@ -73,6 +74,7 @@ int lineage_compact(struct lineage_walk *w, struct lineage *ret)
 	return 0;
 }
 
+/* The key of a node in a map: its id and what it is. */
 static uint64_t node_key(const struct lineage_node *n)
 {
 	return n->id << 1 | n->exec;

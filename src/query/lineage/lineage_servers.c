@@ -2,7 +2,7 @@
  * "Through servers"). */
 #include "query/lineage/lineage_int.h"
 
-/* False where one of the edges is not a client's. */
+/* Adds the time of edges to that of a connection. False where one of the edges is not a client's. */
 static bool widen_connection(const struct edges *e, struct lineage_connection *c)
 {
 	for (size_t k = 0; k < e->n; k++) {
@@ -17,7 +17,7 @@ static bool widen_connection(const struct edges *e, struct lineage_connection *c
 	return true;
 }
 
-/* 1 it is one, 0 not, -errno. */
+/* Reads a connection of a client to a server. 1 it is one, 0 not, -errno. */
 static int read_connection(struct lineage_walk *w, store_id version, struct lineage_connection *ret)
 {
 	*ret = (struct lineage_connection){.version = version, .lo = TIME_NEVER, .hi = INT64_MIN};

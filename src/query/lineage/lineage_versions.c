@@ -35,8 +35,8 @@ static int follow_script(struct lineage_walk *w, uint32_t i, struct lineage_boun
 	return r;
 }
 
-/* The same where the execution is of a program that is known to copy (copiers.def, checkouts.def). *ret_done: it is,
- * and no more is to be followed than was here. 0, -errno. */
+/* Follows a version to a program that is known to copy (copiers.def, checkouts.def). *ret_done: it is one, and no
+ * more is to be followed than was here. 0, -errno. */
 static int follow_copier(struct lineage_walk *w, uint32_t i, struct lineage_bound bound, const struct edge *e,
                          uint32_t exec, bool *ret_done)
 {

@@ -30,6 +30,7 @@ const char *stage_named_name(enum stage_named n)
 
 /* ---- what an execution is ---- */
 
+/* Is the word among the arguments? */
 static bool has_word(const struct strlist *argv, const char *word)
 {
 	struct str arg;
@@ -70,7 +71,7 @@ static bool is_task(const struct strlist *argv)
 	return false;
 }
 
-/* ENGINE_NONE: it is none. */
+/* The workflow system that is a program of its own. ENGINE_NONE: it is none. */
 static enum stage_engine engine_of_program(struct str exe)
 {
 	if (str_is(exe, "make") || str_is(exe, "gmake"))
@@ -100,7 +101,7 @@ static enum stage_engine find_engine(struct str exe, struct str script, const st
 	return ENGINE_NONE;
 }
 
-/* 1, 0, -errno. */
+/* Finds which workflow system an execution is of. *ret_itself: it is the system, not a job of it. 1, 0, -errno. */
 static int look_at(struct store *s, store_id id, struct exec_brief *x, enum stage_engine *ret, bool *ret_itself)
 {
 	struct file_info f;

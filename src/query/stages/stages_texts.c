@@ -31,6 +31,7 @@ static struct str next_line(struct str *rest)
 	return line;
 }
 
+/* How many blanks the line begins with. */
 static size_t blanks_before(struct str line)
 {
 	size_t n = 0;

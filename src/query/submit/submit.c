@@ -192,6 +192,7 @@ static int by_job(const void *pa, const void *pb)
 	return a->start != b->start ? (a->start < b->start ? -1 : 1) : (a->exec > b->exec) - (a->exec < b->exec);
 }
 
+/* Sorts submissions by time. */
 static void sort_submissions(struct submissions *l)
 {
 	if (l->n)
