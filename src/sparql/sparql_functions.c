@@ -397,7 +397,7 @@ static rdf_id call_part(const struct call *c, unsigned f)
 	return sparql_integer(c->r, parts[f - FUNCTION_year]);
 }
 
-/* 0: an error, as of a time without a zone. */
+/* TIMEZONE: the zone of a time as a duration. 0: an error, as of a time without a zone. */
 static rdf_id call_timezone(const struct call *c)
 {
 	struct buf b = {0};
@@ -496,7 +496,7 @@ static rdf_id eval_form(const struct call *c, bool *ret_is)
 	}
 }
 
-/* 0: an error, of any other function. */
+/* The result of a function without arguments. 0: an error, of any other function. */
 static rdf_id call_without_arguments(const struct call *c)
 {
 	switch (c->x->function) {

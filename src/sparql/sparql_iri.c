@@ -6,7 +6,7 @@ struct iri_parts {
 	struct str scheme, authority, path, query, fragment; /* p NULL: it has none */
 };
 
-/* 0: none. */
+/* The length of an IRI's scheme. 0: none. */
 static size_t scheme_length(struct str s)
 {
 	for (size_t i = 0; i < s.n; i++) {
@@ -31,7 +31,7 @@ static struct str cut(struct str *rest, const char *ends)
 	return s;
 }
 
-/* All parts show s; one that is not there has p NULL. */
+/* Takes an IRI apart. All parts show s; one that is not there has p NULL. */
 static struct iri_parts split(struct str s)
 {
 	struct iri_parts r = {0};

@@ -55,6 +55,7 @@ bool sparql_unescape_unicode(struct arena *arena, struct str text, struct str *r
 
 /* ---- characters ---- */
 
+/* Is it a digit of ASCII? */
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -66,12 +67,13 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (unsigned char)c >= 0x80;
 }
 
+/* Can it stand in a name, behind its first character? */
 static bool is_name(char c)
 {
 	return is_letter(c) || is_digit(c) || c == '-';
 }
 
-/* NUL behind the end. */
+/* The character `ahead` bytes on. NUL behind the end. */
 static char peek(const struct sparql_lexer *l, size_t ahead)
 {
 	return l->at + ahead < l->text.n ? l->text.p[l->at + ahead] : '\0';
@@ -92,7 +94,7 @@ static void skip_space(struct sparql_lexer *l)
 	}
 }
 
-/* why must outlive the lexer. */
+/* Makes the token one that is wrong. why must outlive the lexer. */
 static void bad(struct sparql_lexer *l, struct sparql_token *t, const char *why)
 {
 	t->kind = TOKEN_BAD;

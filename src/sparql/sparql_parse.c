@@ -12,7 +12,7 @@
 
 /* ---- errors, memory, words ---- */
 
-/* Both from 1; at and columns in bytes. */
+/* The line and column of a place. Both from 1; at and columns in bytes. */
 static void line_of(struct str text, size_t at, unsigned *ret_line, unsigned *ret_column)
 {
 	*ret_line = *ret_column = 1;
@@ -105,7 +105,7 @@ bool parse_take_word(struct parser *p, const char *word)
 	return is;
 }
 
-/* wanted: with an article or in quotes. */
+/* Fails: something else is expected here. wanted: with an article or in quotes. */
 static void fail_at_word(struct parser *p, const char *wanted)
 {
 	if (p->t.kind == TOKEN_END)
@@ -192,7 +192,7 @@ bool parse_is_iri(const struct parser *p)
 	return p->t.kind == TOKEN_IRI || p->t.kind == TOKEN_NAME;
 }
 
-/* In the arena. Empty if parsing failed. */
+/* Resolves an IRI relative to the query's base. In the arena. Empty if parsing failed. */
 static struct str resolve(struct parser *p, struct str iri)
 {
 	struct buf b = {0};
@@ -238,6 +238,7 @@ rdf_id parse_iri(struct parser *p)
 	return id;
 }
 
+/* Is the token a number? */
 static bool is_number(const struct sparql_token *t)
 {
 	return t->kind == TOKEN_INTEGER || t->kind == TOKEN_DECIMAL || t->kind == TOKEN_DOUBLE;
@@ -361,6 +362,7 @@ static struct sparql_slot parse_collection(struct parser *p, struct triple_list 
 	return first;
 }
 
+/* Can a term begin here: a variable, IRI, literal or blank node? */
 static bool is_term(const struct parser *p)
 {
 	return p->t.kind == TOKEN_VAR || p->t.kind == TOKEN_BLANK || parse_is_iri(p) || parse_is_literal(p);
@@ -493,7 +495,7 @@ static struct sparql_path *parse_path_sequence(struct parser *p)
 	return x;
 }
 
-/* Also if parsing failed; never NULL. */
+/* Parses a property path. Also if parsing failed; never NULL. */
 static struct sparql_path *parse_path(struct parser *p)
 {
 	struct sparql_path *x = NULL;
@@ -515,7 +517,7 @@ static bool is_verb(const struct parser *p)
 	return !p->in_template && (parse_is_sign(p, "^") || parse_is_sign(p, "!") || parse_is_sign(p, "("));
 }
 
-/* *ret_path: a path that is no single IRI; NULL: the slot is what is returned. */
+/* Parses what stands for a predicate. *ret_path: a path that is no single IRI; NULL: the slot is what is returned. */
 static struct sparql_slot parse_verb(struct parser *p, const struct sparql_path **ret_path)
 {
 	*ret_path = NULL;

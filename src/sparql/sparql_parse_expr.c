@@ -67,7 +67,8 @@ static int find_word(const struct parser *p, bool aggregate)
 	return -1;
 }
 
-/* which: a row of the functions. Fails if it cannot have so many arguments. */
+/* Parses the call of a built-in function. which: a row of the functions. Fails if it cannot have so many arguments.
+ */
 static struct sparql_expr *parse_function(struct parser *p, int which)
 {
 	struct sparql_expr *e = new_expr(p, OP_CALL, NULL, NULL);
@@ -96,7 +97,7 @@ static void keep_aggregate(struct parser *p, struct sparql_expr *e)
 	q->grouped = true;
 }
 
-/* which: of aggregates. A failure where none may stand. */
+/* Parses an aggregate. which: of aggregates. A failure where none may stand. */
 static struct sparql_expr *parse_aggregate(struct parser *p, int which)
 {
 	struct sparql_expr *e = new_expr(p, OP_AGGREGATE, NULL, NULL);

@@ -23,7 +23,7 @@ struct group {
 	struct sparql_expr *filter;
 };
 
-/* a may be NULL: then it is b. */
+/* Joins two patterns. a may be NULL: then it is b. */
 static struct sparql_pattern *join(struct parser *p, struct sparql_pattern *a, struct sparql_pattern *b)
 {
 	return a ? new_pattern(p, PATTERN_JOIN, a, b) : b;
@@ -231,7 +231,7 @@ static bool parse_part(struct parser *p, struct group *g)
 	return true;
 }
 
-/* *ret_filter: its FILTERs, which hold for the whole group; NULL: none. */
+/* Parses what stands within { }. *ret_filter: its FILTERs, which hold for the whole group; NULL: none. */
 static struct sparql_pattern *parse_group_parts(struct parser *p, struct sparql_expr **ret_filter)
 {
 	struct group g = {0};
@@ -275,7 +275,7 @@ struct sparql_pattern *parse_group(struct parser *p)
 
 /* ---- VALUES ---- */
 
-/* 0: UNDEF. */
+/* Parses a value of VALUES. 0: UNDEF. */
 static rdf_id parse_value(struct parser *p)
 {
 	if (parse_take_word(p, "UNDEF"))
@@ -341,6 +341,7 @@ static void add_item(struct parser *p, struct item_list *l, struct sparql_item i
 		parse_fail(p, -ENOMEM, "the query does not fit into memory");
 }
 
+/* Is the variable among the items? */
 static bool has_item(const struct item_list *l, uint32_t var)
 {
 	for (size_t i = 0; i < l->v.n; i++)
@@ -490,6 +491,7 @@ static void parse_modifiers(struct parser *p, struct sparql_query *q)
 
 /* ---- what a SELECT may name ---- */
 
+/* Is the variable one by which is grouped? */
 static bool is_group_var(const struct sparql_query *q, uint32_t var)
 {
 	for (size_t i = 0; i < q->n_groups; i++)
@@ -548,7 +550,7 @@ static void check_items(struct parser *p, struct sparql_query *q)
 	}
 }
 
-/* inside: a query within a pattern, which is parsed to its end; else the caller goes on. */
+/* Parses a SELECT query. inside: a query within a pattern, which is parsed to its end; else the caller goes on. */
 static struct sparql_query *parse_select(struct parser *p, bool inside)
 {
 	struct sparql_query *q = parse_room(p, sizeof(*q)), *outer = p->query;

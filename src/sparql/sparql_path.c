@@ -14,7 +14,7 @@ struct id_set {
 	struct map seen;
 };
 
-/* true: it was not there. false also without memory, which fails e. */
+/* Adds a term to a set. true: it was not there. false also without memory, which fails e. */
 static bool set_add(struct evaluation *e, struct id_set *s, rdf_id id)
 {
 	if (map_get(&s->seen, id) != VEC_NONE)
@@ -51,14 +51,15 @@ struct collecting {
 	bool subjects;
 };
 
-/* Collects one end of each pair. */
+/* Called for each pair of a path: Collects one end of each pair. */
 static void collect(void *arg, rdf_id s, rdf_id o)
 {
 	struct collecting *c = arg;
 	set_add(c->e, c->to, c->subjects ? s : o);
 }
 
-/* From one node on (or back), any number of steps. zero: it is reached itself without one. */
+/* Finds what a path with * or + reaches: From one node on (or back), any number of steps. zero: it is reached itself
+ * without one. */
 static void closure(struct evaluation *e, const struct sparql_path *p, rdf_id g, rdf_id from, bool backwards, bool zero,
                     struct id_set *ret)
 {
@@ -189,6 +190,7 @@ static void eval_sequence(struct evaluation *e, const struct sparql_path *p, rdf
 	vec_release(&half.v);
 }
 
+/* Is the term in the list? */
 static bool is_listed(const rdf_id *v, size_t n, rdf_id id)
 {
 	for (size_t i = 0; i < n; i++)

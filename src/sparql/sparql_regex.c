@@ -47,7 +47,7 @@ static void regex_close(struct regex *x)
 	pcre2_code_free(x->code);
 }
 
-/* false: it is none, or no memory; nothing is to be closed then. */
+/* Compiles a regular expression. false: it is none, or no memory; nothing is to be closed then. */
 static bool regex_open(struct regex *x, struct str pattern, struct str flags)
 {
 	uint32_t options;

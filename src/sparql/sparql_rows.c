@@ -94,7 +94,7 @@ static bool fits(const struct evaluation *e, const rdf_id *a, const rdf_id *b)
 	return true;
 }
 
-/* Both rows in one; false: they contradict each other. to may be either. */
+/* Joins two rows: Both rows in one; false: they contradict each other. to may be either. */
 static bool rows_merge(const struct evaluation *e, const rdf_id *a, const rdf_id *b, rdf_id *to)
 {
 	if (!fits(e, a, b))
@@ -104,7 +104,8 @@ static bool rows_merge(const struct evaluation *e, const rdf_id *a, const rdf_id
 	return true;
 }
 
-/* ret: for each variable whether all rows bind it; false if there are no rows. */
+/* Finds which variables are bound everywhere. ret: for each variable whether all rows bind it; false if there are no
+ * rows. */
 static void bound_in_all(const struct evaluation *e, const struct rows *r, bool *ret)
 {
 	for (size_t i = 0; i < e->n_vars; i++)
@@ -213,7 +214,7 @@ void rows_join(struct evaluation *e, const struct rows *a, const struct rows *b,
 	index_release(&x);
 }
 
-/* MINUS: a row of b shares a variable with it, and fits. */
+/* Is the row taken away by MINUS: a row of b shares a variable with it, and fits. */
 static bool is_taken_away(struct evaluation *e, const struct index *x, const rdf_id *row, const struct rows *b)
 {
 	uint32_t i = x->head[hash_row(row, x->columns, x->n) & x->mask];

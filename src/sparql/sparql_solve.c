@@ -44,7 +44,7 @@ static void collect_values(struct evaluation *e, const struct sparql_expr *a, co
 	map_release(&seen);
 }
 
-/* 0 (an error) if one had an error or is no number; of no values the number 0. */
+/* SUM of a group. 0 (an error) if one had an error or is no number; of no values the number 0. */
 static rdf_id sum_of(struct evaluation *e, const struct argument_values *a)
 {
 	rdf_id sum = sparql_integer(e->r, 0);
@@ -53,7 +53,7 @@ static rdf_id sum_of(struct evaluation *e, const struct argument_values *a)
 	return a->errors ? 0 : sum;
 }
 
-/* 0: there is none, or an error. */
+/* MIN or MAX (most) of a group. 0: there is none, or an error. */
 static rdf_id extreme_of(struct evaluation *e, const struct argument_values *a, bool most)
 {
 	rdf_id best = a->v.n ? a->v.v[0] : 0;
@@ -65,7 +65,7 @@ static rdf_id extreme_of(struct evaluation *e, const struct argument_values *a, 
 	return a->errors ? 0 : best;
 }
 
-/* 0: an error in one of them, or no memory. */
+/* GROUP_CONCAT of a group. 0: an error in one of them, or no memory. */
 static rdf_id concat_of(struct evaluation *e, const struct sparql_expr *x, const struct argument_values *a)
 {
 	struct buf b = {0};
@@ -109,7 +109,7 @@ static int64_t count_rows(struct evaluation *e, const struct sparql_expr *a, con
 	return n;
 }
 
-/* 0: an error of the expression. */
+/* The value of an aggregate for a group. 0: an error of the expression. */
 static rdf_id aggregate(struct evaluation *e, const struct sparql_expr *a, const struct rows *in, struct group_run g,
                         rdf_id graph)
 {
@@ -285,7 +285,7 @@ static void extend_items(struct evaluation *e, const struct sparql_query *q, rdf
 	}
 }
 
-/* What the query does not name is gone. */
+/* Keeps the variables that the query names: What the query does not name is gone. */
 static void project(struct evaluation *e, const struct sparql_query *q, struct rows *r)
 {
 	bool *stays = calloc(e->width + 1, sizeof(bool));
@@ -365,7 +365,7 @@ static rdf_id fill(struct evaluation *e, const struct sparql_slot *s, rdf_id *ro
 	return row[s->var];
 }
 
-/* A triple that is none, since something in it is unbound, say, is left out. */
+/* The triples of CONSTRUCT. A triple that is none, since something in it is unbound, say, is left out. */
 static void construct(struct evaluation *e, const struct sparql_query *q, struct rows *r, struct quad_list *out)
 {
 	for (size_t i = 0; i < r->n && evaluation_goes_on(e); i++) {
@@ -418,7 +418,7 @@ static void describe_var(void *arg, uint32_t var)
 	}
 }
 
-/* Each term once. */
+/* The triples of DESCRIBE. Each term once. */
 static void describe(struct evaluation *e, const struct sparql_query *q, const struct rows *r, struct quad_list *out)
 {
 	struct describing d = {.e = e, .r = r, .out = out};
@@ -476,7 +476,7 @@ static void keep_rows(struct evaluation *e, const struct sparql_query *q, const 
 /* Optional parts whose rows are numbered get a column each. */
 static void number_optionals(struct sparql_pattern *p, size_t *width);
 
-/* Also in patterns within it. NULL: nothing. */
+/* Numbers the OPTIONALs in an expression. Also in patterns within it. NULL: nothing. */
 static void number_in_expr(struct sparql_expr *x, size_t *width)
 {
 	if (!x)

@@ -12,7 +12,7 @@ bool sparql_is_there(void)
 	return false;
 }
 
-/* -ENOSYS with a sentence. */
+/* Says that there is no SPARQL in this stemma. -ENOSYS with a sentence. */
 static int refuse(struct err *err)
 {
 	return err_set(err, ENOSYS, "stemma was built without serd and PCRE2, which SPARQL needs");

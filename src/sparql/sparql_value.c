@@ -52,7 +52,7 @@ static bool parse_decimal(struct str s, bool integer, struct sparql_value *v)
 	return digits != 0;
 }
 
-/* false: none, as XSD writes it. */
+/* Reads a number in floating point. false: none, as XSD writes it. */
 static bool parse_double(struct str s, double *ret)
 {
 	char text[128], *end;
@@ -99,7 +99,7 @@ static int64_t days_of(int64_t year, int month, int day)
 	return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
 }
 
-/* false: it begins as one and is none; no zone is true, too. Moves *s behind it. */
+/* Reads a time zone. false: it begins as one and is none; no zone is true, too. Moves *s behind it. */
 static bool parse_zone(struct str *s, struct sparql_value *v)
 {
 	int64_t h, m;
@@ -118,7 +118,7 @@ static bool parse_zone(struct str *s, struct sparql_value *v)
 	return true;
 }
 
-/* hh:mm:ss with a fraction. Moves *s behind it. */
+/* Reads a time of day: hh:mm:ss with a fraction. Moves *s behind it. */
 static bool parse_clock(struct str *s, struct sparql_value *v)
 {
 	int64_t h, m, sec;
@@ -161,7 +161,7 @@ static bool parse_moment(struct str s, bool date, struct sparql_value *v)
 	return true;
 }
 
-/* xsd:integer, or a type derived from it. */
+/* Is it a type of whole numbers: xsd:integer, or a type derived from it. */
 static bool is_integer_type(const struct rdf *r, rdf_id type)
 {
 	static const char *const names[] = {"int",
@@ -187,7 +187,8 @@ static bool is_integer_type(const struct rdf *r, rdf_id type)
 	return false;
 }
 
-/* KIND_ERROR: the text is none of its type. KIND_OTHER: of a type that is not known. */
+/* The value of a literal with a datatype. KIND_ERROR: the text is none of its type. KIND_OTHER: of a type that is
+ * not known. */
 static struct sparql_value typed_value(const struct rdf *r, const struct rdf_term *t)
 {
 	struct sparql_value v = {.kind = KIND_OTHER};
@@ -246,7 +247,7 @@ static double as_double(const struct sparql_value *v)
 	return (double)d;
 }
 
-/* To one scale; false: too large for it. */
+/* Brings two decimals To one scale; false: too large for it. */
 static bool align(struct sparql_value *a, struct sparql_value *b)
 {
 	while (a->scale < b->scale) {
@@ -304,11 +305,13 @@ int sparql_compare(const struct rdf *r, rdf_id a, rdf_id b)
 	return SPARQL_UNKNOWN;
 }
 
+/* Is it the number NaN? */
 static bool is_not_a_number(const struct sparql_value *v)
 {
 	return (v->kind == KIND_DOUBLE || v->kind == KIND_FLOAT) && isnan(v->d);
 }
 
+/* Is it a literal? */
 static bool is_literal_kind(const struct sparql_value *v)
 {
 	return v->kind != KIND_IRI && v->kind != KIND_BLANK;
@@ -457,7 +460,7 @@ rdf_id sparql_number(struct rdf *r, const struct sparql_value *v)
 
 /* ---- arithmetic ---- */
 
-/* Into a. false: too large. Digits beyond SCALE_MAX are cut off. */
+/* Multiplies decimals. Into a. false: too large. Digits beyond SCALE_MAX are cut off. */
 static bool multiply(struct sparql_value *a, const struct sparql_value *b)
 {
 	if (__builtin_mul_overflow(a->m, b->m, &a->m))
@@ -470,7 +473,7 @@ static bool multiply(struct sparql_value *a, const struct sparql_value *b)
 	return true;
 }
 
-/* To 18 digits behind the point, or as many as there is room for. */
+/* Divides decimals. False: by 0. To 18 digits behind the point, or as many as there is room for. */
 static bool divide(struct sparql_value *a, const struct sparql_value *b)
 {
 	if (b->m == 0)
@@ -554,7 +557,7 @@ rdf_id sparql_round(struct rdf *r, rdf_id id, char how)
 
 /* ---- casts ---- */
 
-/* 0: it has no value of that type. */
+/* Casts a value to a type of numbers. 0: it has no value of that type. */
 static rdf_id cast_to_number(struct rdf *r, rdf_id type, const struct sparql_value *v)
 {
 	struct sparql_value x = *v;
@@ -586,7 +589,7 @@ static rdf_id cast_to_number(struct rdf *r, rdf_id type, const struct sparql_val
 	return sparql_number(r, &x);
 }
 
-/* 0: the text is no value of the type. */
+/* Casts a text to a type. 0: the text is no value of the type. */
 static rdf_id cast_text(struct rdf *r, rdf_id type, struct str text)
 {
 	const rdf_id id = rdf_literal(r, trim(text), type, str_n("", 0));
@@ -619,7 +622,7 @@ static rdf_id number_text(struct rdf *r, const struct sparql_value *v)
 	return rdf_literal(r, str_of(text), 0, str_n("", 0));
 }
 
-/* xsd:string(x). */
+/* Casts a term to a string: xsd:string(x). */
 static rdf_id cast_to_string(struct rdf *r, const struct rdf_term *t, const struct sparql_value *v)
 {
 	if (v->kind == KIND_BOOLEAN)
@@ -629,7 +632,7 @@ static rdf_id cast_to_string(struct rdf *r, const struct rdf_term *t, const stru
 	return t->kind == RDF_IRI || t->kind == RDF_LITERAL ? rdf_literal(r, t->text, 0, str_n("", 0)) : 0;
 }
 
-/* 0: it has no truth value. */
+/* Casts a term to a truth value. 0: it has no truth value. */
 static rdf_id cast_to_boolean(struct rdf *r, rdf_id id, const struct sparql_value *v)
 {
 	if (v->kind != KIND_BOOLEAN && !sparql_is_number(v))

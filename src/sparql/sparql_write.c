@@ -16,6 +16,7 @@ struct writing {
 	struct buf *out;
 };
 
+/* Appends a text. */
 static void put(struct buf *b, const char *s)
 {
 	buf_str(b, str_of(s));
@@ -74,7 +75,7 @@ static void put_xml(struct buf *b, struct str s)
 	}
 }
 
-/* As in N-Triples, Turtle and TSV. */
+/* Appends a term As in N-Triples, Turtle and TSV. */
 static void put_term(struct buf *b, const struct rdf *r, rdf_id id)
 {
 	const struct rdf_term *t = rdf_term(r, id);
@@ -109,7 +110,7 @@ static struct str var_name(const struct writing *w, size_t k)
 	return w->q->vars.v[w->x->vars[k]];
 }
 
-/* 0: not bound. */
+/* The term in a row and column of the result. 0: not bound. */
 static rdf_id cell(const struct writing *w, size_t row, size_t k)
 {
 	return w->x->terms[row * w->x->n_vars + k];
@@ -276,7 +277,7 @@ static void write_separated(const struct writing *w, bool tabs)
 	}
 }
 
-/* As N-Triples has them. */
+/* Writes the triples of the result As N-Triples has them. */
 static void write_triples(const struct writing *w)
 {
 	for (size_t i = 0; i < w->x->n_quads; i++) {

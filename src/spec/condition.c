@@ -22,6 +22,7 @@ static bool token_is(const struct reading *r, size_t i, const char *what)
 	return t && t->kind != TOKEN_TEXT && t->n == strlen(what) && memcmp(r->s->text + t->at, what, t->n) == 0;
 }
 
+/* Is the token one of the words? */
 static bool token_is_one_of(const struct reading *r, size_t i, const char *const *words, size_t n)
 {
 	for (size_t k = 0; k < n; k++)
@@ -33,31 +34,37 @@ static bool token_is_one_of(const struct reading *r, size_t i, const char *const
 	token_is_one_of(r, i, (const char *const[]){__VA_ARGS__},                                                          \
 	                sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 
+/* Is the token an opening bracket? */
 static bool is_opening_bracket(const struct reading *r, size_t i)
 {
 	return ONE_OF(r, i, "(", "[", "{");
 }
 
+/* Is the token a closing bracket? */
 static bool is_closing_bracket(const struct reading *r, size_t i)
 {
 	return ONE_OF(r, i, ")", "]", "}");
 }
 
+/* Is the token a negation? */
 static bool is_not(const struct reading *r, size_t i)
 {
 	return ONE_OF(r, i, "!", "not");
 }
 
+/* Is the token `and` or `or`, in C or Fortran? */
 static bool is_and_or(const struct reading *r, size_t i)
 {
 	return ONE_OF(r, i, "&&", "||", "and", "or");
 }
 
+/* Is the token an assignment? */
 static bool is_assignment(const struct reading *r, size_t i)
 {
 	return ONE_OF(r, i, "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=");
 }
 
+/* Is the token the word of a statement that has a condition? */
 static bool is_statement(const struct reading *r, size_t i)
 {
 	return ONE_OF(r, i, "if", "while", "for", "switch");
@@ -203,7 +210,8 @@ static size_t index_before(size_t i)
 	return i ? i - 1 : NONE;
 }
 
-/* As long as brackets hold nothing else: the `!` before them. */
+/* How many times a condition is negated by what stands around it. As long as brackets hold nothing else: the `!`
+ * before them. */
 static unsigned nots_around(struct reading *r, struct span *s)
 {
 	unsigned n = 0;
@@ -327,7 +335,8 @@ static bool may_be_template(struct reading *r, struct span s)
 	return false;
 }
 
-/* false: it cannot be told: something of it is cut, or no memory; b is as it was. opposite: with a ! before it. */
+/* Appends a condition as it stands in the source. false: it cannot be told: something of it is cut, or no memory; b
+ * is as it was. opposite: with a ! before it. */
 static bool append_condition(struct reading *r, struct span s, bool opposite, struct buf *b)
 {
 	size_t start = b->n;

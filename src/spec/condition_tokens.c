@@ -19,6 +19,7 @@ static bool is_identifier_char(char c)
 	       (unsigned char)c >= 0x80;
 }
 
+/* Is it a digit of ASCII? */
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';

@@ -107,7 +107,8 @@ static size_t last_sentence(const char *said, const char **ret)
 	return 0;
 }
 
-/* -EBADMSG, -ENODATA (there is no bitcode), with the sentence. */
+/* Reports why the program that reads bitcode has failed. -EBADMSG, -ENODATA (there is no bitcode), with the
+ * sentence. */
 static int report_reader_failure(int status, const char *said, struct err *err)
 {
 	const char *line;

@@ -174,7 +174,7 @@ static Elf64_Ehdr read_elf_header(struct str f)
 	return h;
 }
 
-/* False: there is no such header within the file. */
+/* Reads the head of a section. False: there is no such header within the file. */
 static bool section_header(struct str f, const Elf64_Ehdr *h, uint64_t i, Elf64_Shdr *ret)
 {
 	if (h->e_shentsize != sizeof(Elf64_Shdr) || h->e_shoff > f.n || i >= (f.n - h->e_shoff) / sizeof(Elf64_Shdr))
@@ -229,7 +229,7 @@ struct member_header {
 	char name[16], date[12], uid[6], gid[6], mode[8], size[10], end[2];
 };
 
-/* false: no digit. */
+/* Reads the number at the beginning of p. false: no digit. */
 static bool parse_decimal_prefix(const char *p, size_t n, uint64_t *ret)
 {
 	uint64_t v = 0;

@@ -53,7 +53,7 @@ struct strings {
 	size_t mask, n;
 };
 
-/* false: no memory; it is as it was. */
+/* Makes the table of strings larger. false: no memory; it is as it was. */
 static bool strings_grow(struct strings *t)
 {
 	size_t size = t->slot ? (t->mask + 1) * 2 : 1024;
@@ -73,7 +73,7 @@ static bool strings_grow(struct strings *t)
 	return true;
 }
 
-/* As its place among the strings, where it stands once; 0: empty. out->failed: no memory. */
+/* Writes a string As its place among the strings, where it stands once; 0: empty. out->failed: no memory. */
 static void encode_string(struct strings *t, struct buf *out, const char *s)
 {
 	size_t n = s ? strlen(s) : 0;
@@ -217,7 +217,7 @@ struct reader {
 	bool bad, no_memory;
 };
 
-/* 0 and r->bad at the end of the bytes. */
+/* Reads a number. 0 and r->bad at the end of the bytes. */
 static uint64_t decode_number(struct reader *r)
 {
 	uint64_t v = 0;
@@ -226,7 +226,7 @@ static uint64_t decode_number(struct reader *r)
 	return r->bad ? 0 : v;
 }
 
-/* 0 and r->bad for a larger one. */
+/* Reads a number below a limit. 0 and r->bad for a larger one. */
 static uint32_t decode_number_below(struct reader *r, uint64_t limit)
 {
 	uint64_t v = decode_number(r);
@@ -258,7 +258,7 @@ static const char *decode_string(struct reader *r)
 	return r->strings + decode_number_below(r, r->n_strings);
 }
 
-/* SPEC_NONE: none. */
+/* Reads the number of a file. SPEC_NONE: none. */
 static uint32_t decode_file(struct reader *r, const struct spec *s)
 {
 	uint32_t v = decode_number_below(r, (uint64_t)s->n_files + 1);

@@ -38,7 +38,7 @@ void called_steps_release(struct called_steps *s)
 	*s = (struct called_steps){0};
 }
 
-/* *ret: the same number for the same text. 0, -ENOMEM. */
+/* Gives a text a number: *ret: the same number for the same text. 0, -ENOMEM. */
 static int intern_text(struct vocabulary *w, const char *text, uint32_t *ret)
 {
 	return vocabulary_number(w, text, strlen(text), ret);
@@ -57,7 +57,8 @@ static int function_of(struct maker *m, const char *name, const char *module, ui
 	return r < 0 || *ret < known ? r : intern_text(&m->names, name, &m->function_name[*ret]);
 }
 
-/* *ret: the number of the place with that key, made if it is new. 0, -ENOMEM. */
+/* Gives a place in the source a number. *ret: the number of the place with that key, made if it is new. 0, -ENOMEM.
+ */
 static int number_place(struct maker *m, const char *key, size_t n, uint32_t function, const char *file, uint32_t line,
                         const char *name, bool call, uint32_t *ret)
 {
@@ -99,7 +100,7 @@ static int append_called_step(struct maker *m, int side, uint32_t call, const st
 	return r;
 }
 
-/* 0, -ENOMEM. */
+/* Notes that a function was entered. 0, -ENOMEM. */
 static int enter_called_function(struct maker *m, int side, uint32_t call, uint32_t function)
 {
 	int r = reserve_one_more(&m->stack, &m->cap_stack, m->depth, sizeof(*m->stack));
@@ -257,8 +258,9 @@ static char *join_vocabulary(const struct vocabulary *w, size_t *offset)
 	return text;
 }
 
-/* Nodes: of each function its entry, its return, then its places by their lines; how they follow one another is not
- * known. node: by place. node: gets the number of each place's node. 0, -ENOMEM. */
+/* Makes a specification of what the traces of calls show. Nodes: of each function its entry, its return, then its
+ * places by their lines; how they follow one another is not known. node: by place. node: gets the number of each
+ * place's node. 0, -ENOMEM. */
 static int make_calls_spec(struct maker *m, uint32_t *node)
 {
 	uint32_t n_places = m->places.n, n_functions = m->functions.n, k = 0;

@@ -38,7 +38,8 @@ static size_t find_from(const struct place *v, size_t n, uint64_t label, size_t 
 static int align_path_greedily(struct align_writer *w, const size_t from[2], const size_t to[2], bool call,
                                unsigned depth);
 
-/* Depth: of calls within calls; beyond DEPTH_MAX the insides are not aligned. 0, -ENOMEM. */
+/* Aligns a pair of items and what they contain. Depth: of calls within calls; beyond DEPTH_MAX the insides are not
+ * aligned. 0, -ENOMEM. */
 static int greedy_pair(struct align_writer *w, const struct region_items lists[2], size_t i, size_t k, unsigned depth)
 {
 	size_t from[2] = {lists[0].v[i].start, lists[1].v[k].start};

@@ -43,7 +43,7 @@ struct edges {
 	size_t n, cap;
 };
 
-/* 0, -ENOMEM, -E2BIG: too many edges. */
+/* Adds an edge of a function's graph. 0, -ENOMEM, -E2BIG: too many edges. */
 static int edge_add(struct edges *e, uint32_t from, uint32_t to)
 {
 	if (!vec_has_room(e->v, e->n, e->cap))
@@ -169,7 +169,7 @@ struct tarjan {
 	uint32_t *inside; /* which component of the level above a node is in; edges between components do not count */
 };
 
-/* 0, -ENOMEM. */
+/* Adds a loop of a function. 0, -ENOMEM. */
 static int add_loop(struct flow_layout *s, uint32_t head, uint32_t parent)
 {
 	struct layout_loop *p = realloc(s->loops, (s->n_loops + 1) * sizeof(*p));

@@ -34,7 +34,7 @@ static void walker_release(struct walker *w)
 	*w = (struct walker){0};
 }
 
-/* -EBADMSG with a sentence. */
+/* Reports that a trace does not fit its specification. -EBADMSG with a sentence. */
 static int report_misfit(struct err *err, const char *what)
 {
 	err_set(err, 0, "%s", what);
@@ -382,7 +382,7 @@ static int read_operands(const struct atlas *m, const char *path, int side, stru
 	return r == -ENOMEM ? r : 0;
 }
 
-/* What may be an address is another number in each run, and no data. */
+/* Are operands the same? What may be an address is another number in each run, and no data. */
 static bool same_operand(enum trace_type type, uint64_t a, uint64_t b)
 {
 	return a == b || (type != TRACE_REAL && trace_is_address(a) && trace_is_address(b));
@@ -485,7 +485,7 @@ static bool same_peer(const struct trace_message *a, const struct trace_message 
 	return ((int64_t)a->peer - a->rank - b->peer + b->rank) % a->size == 0;
 }
 
-/* Also where both are of different ranks (doc/traces.md). */
+/* Are two messages of MPI the same? Also where both are of different ranks (doc/traces.md). */
 static bool trace_message_same(const struct trace_message *a, const struct trace_message *b)
 {
 	unsigned flags = a->flags ^ b->flags;

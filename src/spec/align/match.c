@@ -165,7 +165,7 @@ static int match_unique(struct match *m, struct box x)
 	return 0;
 }
 
-/* 0, -ENOMEM. */
+/* Pairs equal elements of two stretches. 0, -ENOMEM. */
 static int match_box(struct match *m, struct box x)
 {
 	/* The larger half goes onto the stack, so that it stays below 64 entries. */
@@ -206,7 +206,7 @@ struct hashes {
 	bool zero;
 };
 
-/* 0 is a hash, too. */
+/* Is the hash in the set? 0 is a hash, too. */
 static bool hashes_contain(const struct hashes *s, uint64_t h)
 {
 	if (!h)
@@ -217,7 +217,7 @@ static bool hashes_contain(const struct hashes *s, uint64_t h)
 	return s->v[at] == h;
 }
 
-/* 0, -ENOMEM. */
+/* Makes a set of hashes. 0, -ENOMEM. */
 static int hashes_make(const uint64_t *v, size_t n, struct hashes *ret)
 {
 	size_t size = 16;
@@ -271,8 +271,8 @@ static bool rows_in_order(const uint64_t *a, size_t na, const uint64_t *b, size_
 	return true;
 }
 
-/* out: for each of a its partner in b; others stay as they are. *exact: set to false where it was cut short. 0,
- * -ENOMEM. */
+/* Pairs equal elements of two rows, in order. out: for each of a its partner in b; others stay as they are. *exact:
+ * set to false where it was cut short. 0, -ENOMEM. */
 static int match_ordered(const uint64_t *a, size_t na, const uint64_t *b, size_t nb, uint32_t *out, bool *exact)
 {
 	size_t start = 0, end = 0, n, k;

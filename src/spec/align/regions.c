@@ -13,7 +13,7 @@ static uint64_t mix_item_hash(uint64_t h, uint64_t v)
 	return h ^ h >> 35;
 }
 
-/* items: how many went into h. */
+/* Mixes a hash at its end. items: how many went into h. */
 static uint64_t finish_region_hash(uint64_t h, uint64_t items)
 {
 	h = (h ^ h >> 30 ^ items) * 0xbf58476d1ce4e5b9u;
@@ -84,7 +84,7 @@ void region_items_release(struct region_items *l)
 	*l = (struct region_items){0};
 }
 
-/* 0, -ENOMEM. */
+/* Appends an item. 0, -ENOMEM. */
 static int append_region_item(struct region_items *l, uint64_t hash, size_t start)
 {
 	if (!vec_has_room(l->v, l->n, l->cap))
@@ -127,7 +127,7 @@ static int pop_region(struct reader *x, size_t at)
 	return complete_item(x, finish_region_hash(top.hash, top.items << 3 | top.kind), top.start);
 }
 
-/* 0, -ENOMEM. */
+/* Notes that a region begins: a call or an iteration. 0, -ENOMEM. */
 static int push_region(struct reader *x, struct region *region, uint64_t hash, size_t start)
 {
 	const struct region_stack *s = x->s;

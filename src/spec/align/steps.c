@@ -19,7 +19,7 @@ static bool symbol_same(const struct symbol *a, const struct symbol *b)
 	return a->kind == b->kind && a->of == b->of && a->node == b->node && a->value == b->value;
 }
 
-/* 0, -ENOMEM; nothing is lost then. */
+/* Makes the table of symbols larger. 0, -ENOMEM; nothing is lost then. */
 static int grow_symbols(struct symbols *t)
 {
 	uint32_t n_slots = t->n_slots ? 2 * t->n_slots : 1024;

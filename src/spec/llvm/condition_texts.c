@@ -77,6 +77,7 @@ static const struct source *source_of(struct condition_texts *w, LLVMMetadataRef
 	return &w->sources.v[i];
 }
 
+/* Is a later than b? */
 static bool is_later(struct timespec a, struct timespec b)
 {
 	return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;

@@ -260,6 +260,7 @@ struct links {
 	bool there, decision;
 };
 
+/* Is the number in the list? */
 static bool list_has_point(const uint32_t *v, size_t n, uint32_t x)
 {
 	for (size_t i = 0; i < n; i++)

@@ -107,13 +107,13 @@ static LLVMBasicBlockRef split_edge(struct insert *x, LLVMValueRef term, LLVMBas
 
 /* ---- decisions ---- */
 
-/* 1 or 0 as 64 bits: an address itself differs from run to run. */
+/* Records a pointer as 1 or 0 as 64 bits: an address itself differs from run to run. */
 static LLVMValueRef not_null(struct insert *x, LLVMValueRef v)
 {
 	return LLVMBuildZExt(x->b, LLVMBuildIsNotNull(x->b, v, ""), x->i64, "");
 }
 
-/* NULL: it is of a type that cannot be recorded. */
+/* The value as a number of 64 bits, which is recorded. NULL: it is of a type that cannot be recorded. */
 static LLVMValueRef widen_to_i64(struct insert *x, LLVMValueRef v, bool sign)
 {
 	LLVMTypeRef t = LLVMTypeOf(v);

@@ -65,6 +65,7 @@ struct loader {
 	} defined, missing;
 };
 
+/* Is the name in the list? */
 static bool names_have(const struct names *n, const char *s)
 {
 	uint32_t i;
@@ -84,7 +85,7 @@ static void names_append(struct names *n, const char *s)
 		llvm_die("out of memory");
 }
 
-/* context: the loader; keeps LLVM's last error. */
+/* Called by LLVM with what it has to say. context: the loader; keeps LLVM's last error. */
 static void on_diagnostic(LLVMDiagnosticInfoRef d, void *context)
 {
 	struct loader *l = context;
@@ -184,7 +185,7 @@ static bool next_bitcode_piece(struct str *section, struct str *ret)
 	return true;
 }
 
-/* False: there is no bitcode in it. */
+/* Loads the bitcode of an object. False: there is no bitcode in it. */
 static bool load_object_bitcode(struct loader *l, struct str bytes, const char *name)
 {
 	struct str section, one;

@@ -132,6 +132,7 @@ static uint32_t number_signature(LLVMTypeRef type)
 	return h;
 }
 
+/* Is it a call? */
 static bool is_call_inst(LLVMValueRef i)
 {
 	return LLVMIsACallInst(i) || LLVMIsAInvokeInst(i);
@@ -227,7 +228,8 @@ static bool only_marks(LLVMValueRef user)
 
 static bool in_sight(struct program *p, struct point *x, LLVMValueRef v, bool *reaches, int depth);
 
-/* The same of all that is stored in a variable, if its address goes nowhere. */
+/* Are all values known that are stored in a variable whose address goes nowhere? Adds the functions among them to
+ * those that the call may reach. */
 static bool stored_in_sight(struct program *p, struct point *x, LLVMValueRef var, bool *reaches, int depth)
 {
 	bool global = LLVMIsAGlobalVariable(var) && LLVMGetLinkage(var) == LLVMInternalLinkage && LLVMGetInitializer(var);
@@ -246,7 +248,7 @@ static bool stored_in_sight(struct program *p, struct point *x, LLVMValueRef var
 	return true;
 }
 
-/* The same of the values that a phi node is one of. */
+/* Are all values known that a phi node is one of? Adds the functions among them to those that the call may reach. */
 static bool incoming_in_sight(struct program *p, struct point *x, LLVMValueRef v, bool *reaches, int depth)
 {
 	for (unsigned i = 0; i < LLVMCountIncoming(v); i++)
@@ -474,7 +476,7 @@ static void mark_loop_heads(struct program *p, struct function *f, const struct 
 	free(state);
 }
 
-/* Nothing may stand between such a call and the return behind it. */
+/* Is it a call in the place of a return? Nothing may stand between such a call and the return behind it. */
 static bool must_tail(LLVMValueRef call)
 {
 	char *text = LLVMPrintValueToString(call);

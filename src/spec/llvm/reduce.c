@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-/* POINT_NEVER: none, POINT_MANY: several. */
+/* Joins what two ways say of where a decision leads. POINT_NEVER: none, POINT_MANY: several. */
 static uint32_t join_points(uint32_t a, uint32_t b)
 {
 	return a == POINT_NEVER ? b : b == POINT_NEVER || a == b ? a : POINT_MANY;

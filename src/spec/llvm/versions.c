@@ -38,6 +38,7 @@ struct versions {
 	uint32_t named;
 };
 
+/* Is it a linkage within the file alone? */
 static bool is_local(LLVMLinkage l)
 {
 	return l == LLVMInternalLinkage || l == LLVMPrivateLinkage;
@@ -101,7 +102,7 @@ static bool has_block_addresses(struct versions *v, LLVMValueRef f, bool *ret_ow
 	return any;
 }
 
-/* False also for a name that this LLVM does not know. */
+/* Has the function an attribute of LLVM's of that name? False also for a name that this LLVM does not know. */
 static bool has_function_attribute(LLVMValueRef f, const char *name)
 {
 	unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
@@ -165,7 +166,7 @@ struct versions *versions_keep(struct program *p)
 
 /* ---- the copy ---- */
 
-/* behind: a suffix. */
+/* Gives x a name that is made of two parts. behind: a suffix. */
 static void set_joined_name(LLVMValueRef x, const char *name, const char *behind)
 {
 	struct buf b = {0};

@@ -142,7 +142,7 @@ struct next_walk {
 	uint32_t *to, n_to, cap;
 };
 
-/* 0, -ENOMEM. */
+/* Appends a node that may come next. 0, -ENOMEM. */
 static int append_next(struct next_walk *w, uint32_t node)
 {
 	if (w->n_to == w->cap) {
@@ -263,7 +263,7 @@ static uint32_t calls_of(const struct frame_search *x, int side, uint32_t event,
 	return n;
 }
 
-/* 1: layers are found; 0: none; -errno. */
+/* Finds paths through a function for the calls that one side has made. 1: layers are found; 0: none; -errno. */
 static int search_frame(struct frame_search *x, int side, uint32_t event, uint32_t function, struct frame_paths *p)
 {
 	const struct call_event *v = &x->e[side].v[event];
@@ -457,7 +457,7 @@ static int search_rest(struct frame_search *x, int side, struct frame_paths *p, 
 	return 0;
 }
 
-/* 0, -ENOMEM, -E2BIG. */
+/* Finds paths for all calls of both sides. 0, -ENOMEM, -E2BIG. */
 static int search_all(struct frame_search *x)
 {
 	const uint32_t most = x->e[0].n > x->e[1].n ? x->e[0].n : x->e[1].n;
@@ -477,7 +477,7 @@ static int search_all(struct frame_search *x)
 	return r;
 }
 
-/* 0, -ENOMEM. */
+/* Appends a step of a path. 0, -ENOMEM. */
 static int append_path_step(struct symbols *symbols, struct steps *steps, const struct symbol *s)
 {
 	uint32_t number;

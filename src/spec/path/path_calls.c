@@ -84,7 +84,8 @@ static int fill_layer(struct search *x, const struct layer *before, uint32_t bit
 	return ret->alive && ret->ways ? 0 : -ENOMEM;
 }
 
-/* 1: there is a path; 0: none; -E2BIG, -ENOMEM. Layers in any case. */
+/* Finds all paths of a side, layer by layer: which states the program may be in at each call. 1: there is a path; 0:
+ * none; -E2BIG, -ENOMEM. Layers in any case. */
 static int fill_layers(struct search *x, int side, struct layer *l, uint64_t *ret_ways)
 {
 	const struct events *e = &x->ev[side];
@@ -113,7 +114,7 @@ static int fill_layers(struct search *x, int side, struct layer *l, uint64_t *re
 
 /* ---- choosing ---- */
 
-/* 0 for the states that are none. */
+/* How many functions are open in a state. 0 for the states that are none. */
 static uint32_t state_depth(const struct search *x, uint32_t state)
 {
 	return state < FIRST_STATE ? 0 : x->cells[x->states[state].cell].depth;
@@ -320,7 +321,7 @@ struct stepper {
 	size_t cap_call;
 };
 
-/* call: the number of the call that the step was made for. 0, -ENOMEM. */
+/* Appends a step of a path. call: the number of the call that the step was made for. 0, -ENOMEM. */
 static int append_call_step(struct stepper *p, uint32_t call, struct symbol s)
 {
 	struct called_steps *o = p->out;
@@ -341,7 +342,7 @@ static int append_call_step(struct stepper *p, uint32_t call, struct symbol s)
 	return r;
 }
 
-/* 0, -ENOMEM. */
+/* Appends the step of a node. 0, -ENOMEM. */
 static int put_at(struct stepper *p, uint32_t call, uint32_t node, uint64_t value)
 {
 	uint32_t f = p->x->function[node];
@@ -394,7 +395,8 @@ static bool is_c_library_call(const struct calls *c, const struct traced_call *t
 	return strstr(given, "/gconv/") || strstr(path, "/gconv/");
 }
 
-/* *ret_own grows by the calls of the C library itself, which are left out. 0, -ENOMEM. */
+/* Takes the calls of a side for the search. *ret_own grows by the calls of the C library itself, which are left out.
+ * 0, -ENOMEM. */
 static int take_events(struct search *x, int side, uint64_t *ret_own)
 {
 	const struct calls *c = &x->c[side];
@@ -431,7 +433,7 @@ static void clear_search(struct search *x)
 	x->n_states = 0;
 }
 
-/* loose: calls of libraries that are not known may be any. 0, -ENOMEM. */
+/* Prepares the search for paths. loose: calls of libraries that are not known may be any. 0, -ENOMEM. */
 static int prepare_call_search(struct search *x, bool loose)
 {
 	const struct spec *s = x->s;

@@ -122,7 +122,7 @@ static int find_next(struct jump_search *x, const struct open_frame *f, const ch
 
 /* ---- the events ---- */
 
-/* 0, -ENOMEM. */
+/* Appends an event that was added to those of the trace. 0, -ENOMEM. */
 static int push_made(struct jump_search *x, struct call_event v)
 {
 	struct call_event *p = vec_add(&x->made);
@@ -212,7 +212,7 @@ static int close_with_caller(struct jump_search *x)
 	return close_top(x, !returns);
 }
 
-/* The innermost open function calls it. 0, -ENOMEM. */
+/* Notes that The innermost open function calls it. 0, -ENOMEM. */
 static int advance(struct jump_search *x, const char *name)
 {
 	struct open_frame *f = x->open.n ? &x->open.v[x->open.n - 1] : NULL;

@@ -33,7 +33,7 @@ struct growing {
 	size_t used, cap;
 };
 
-/* 0, -ENOMEM, -E2BIG. */
+/* Adds a node to the layer. 0, -ENOMEM, -E2BIG. */
 static int add_node(struct growing *g, uint32_t node)
 {
 	if (g->used == g->cap) {
@@ -83,8 +83,8 @@ static int go_forward(struct growing *g, const uint32_t *names)
 	return 1;
 }
 
-/* Backwards: what cannot come to the end goes. Kept nodes move down to the front of their layer, holes are SPEC_NONE.
- * False: nothing is left. */
+/* Takes away nodes that lead nowhere. Backwards: what cannot come to the end goes. Kept nodes move down to the front
+ * of their layer, holes are SPEC_NONE. False: nothing is left. */
 static bool drop_dead_ends(const struct next *nx, struct layers *l, bool whole)
 {
 	size_t end = l->n ? l->first[l->n] : 0;

@@ -94,13 +94,14 @@ static int count_work(struct search *x)
 	return ++x->done > x->most ? -E2BIG : 0;
 }
 
+/* Empties the list. */
 static void list_clear(struct list *l)
 {
 	table3_clear(&l->seen);
 	l->n = 0;
 }
 
-/* 0, -ENOMEM; -E2BIG: too much work. */
+/* Appends a number, if the list does not have it. 0, -ENOMEM; -E2BIG: too much work. */
 static int list_append_once(struct search *x, struct list *l, uint32_t number)
 {
 	uint32_t *v = table3_value(&l->seen, number, 0, 0);
@@ -114,7 +115,7 @@ static int list_append_once(struct search *x, struct list *l, uint32_t number)
 	return r;
 }
 
-/* 0, -ENOMEM, as reserve_one_more. */
+/* Appends a word to what is kept of stacks. 0, -ENOMEM, as reserve_one_more. */
 static int append_pooled(struct merging *m, uint32_t word)
 {
 	int r = reserve_one_more(&m->words, &m->cap_words, m->n_words, sizeof(*m->words));
@@ -450,7 +451,7 @@ static int explore_state(struct search *x, uint32_t state, uint32_t bit_number, 
 	}
 }
 
-/* As search_give. */
+/* Adds the state of a node with a stack. As search_give. */
 static int give_state(struct search *x, uint32_t node, uint32_t cell)
 {
 	uint32_t to;
@@ -516,7 +517,7 @@ struct stack {
 	uint32_t n, cap;
 };
 
-/* As reserve_one_more. */
+/* Pushes a frame onto the stack. As reserve_one_more. */
 static int push_frame(struct stack *s, uint32_t node, uint32_t cell)
 {
 	int r = reserve_one_more(&s->v, &s->cap, s->n, sizeof(*s->v));
@@ -555,7 +556,7 @@ static int any_stack(struct search *x, uint32_t cell, struct stack *s)
 	return r < 0 ? r : -EBADMSG;
 }
 
-/* SPEC_NONE: not visited. */
+/* The visit of a node with that stack. SPEC_NONE: not visited. */
 static uint32_t find_visit(const struct merging *m, uint32_t node, uint32_t cell)
 {
 	uint32_t i = 0;
@@ -564,8 +565,8 @@ static uint32_t find_visit(const struct merging *m, uint32_t node, uint32_t cell
 	return i < m->n_visits ? i : SPEC_NONE;
 }
 
-/* s: that of the state `to`; it becomes one of `from` that leads there. *ret_low: frames that both have. -EBADMSG:
- * there is none; -ENOMEM, -E2BIG. */
+/* Goes back by a step on a path. s: that of the state `to`; it becomes one of `from` that leads there. *ret_low:
+ * frames that both have. -EBADMSG: there is none; -ENOMEM, -E2BIG. */
 static int step_to_previous(struct search *x, uint32_t from, uint32_t to, uint32_t bit, struct stack *s,
                             uint32_t *ret_low)
 {

@@ -115,7 +115,7 @@ static inline __attribute__((always_inline)) void inline_store_pair(struct local
 	inline_store(l, (uint32_t)(v >> 32));
 }
 
-/* Both as 64 bits; type: TRACE_ of them. */
+/* Records the operands of a decision. Both as 64 bits; type: TRACE_ of them. */
 INLINE void __stemma_in_operands(struct local *l, uint32_t type, uint64_t a, uint64_t b)
 {
 	inline_store(l, TRACE_WORD(TRACE_W_MORE, type << 16 | 4));

@@ -106,7 +106,7 @@ static int is_library_known(void)
 
 /* ---- what is written down ---- */
 
-/* -1 for both if the library does not tell. */
+/* Fills in which rank of how many this process is. -1 for both if the library does not tell. */
 static void set_rank_and_size(handle comm, struct message *m)
 {
 	if (PMPI_Comm_rank(comm, &m->me) != 0 || PMPI_Comm_size(comm, &m->size) != 0)
@@ -198,7 +198,7 @@ static uint16_t *find_request(handle h)
 	return *at ? at : NULL;
 }
 
-/* at: of find_request. The place goes back to the unused ones. */
+/* Forgets a request. at: of find_request. The place goes back to the unused ones. */
 static void drop_request(uint16_t *at)
 {
 	uint16_t i = *at;
@@ -360,7 +360,7 @@ struct several {
 	_Alignas(16) char status_here[ON_STACK * STATUS_MOST];
 };
 
-/* statuses: the program's; one: of one only. False: it cannot be followed. */
+/* Begins to follow several requests. statuses: the program's; one: of one only. False: it cannot be followed. */
 static bool several_begin(struct several *v, const void *of, int n, void *statuses, bool one)
 {
 	v->n = (size_t)n;
@@ -397,7 +397,7 @@ static void several_end(struct several *v)
 	int __wrap_MPI_##name params;                                                                                      \
 	int __wrap_MPI_##name params
 
-/* rc: what the function gave; 0: it began. */
+/* Records that messages can come from now on. rc: what the function gave; 0: it began. */
 static void record_mpi_begin(int rc)
 {
 	if (rc == 0 && is_library_known()) {

@@ -94,7 +94,8 @@ static void lists_release(void)
 
 /* ---- asking, once ---- */
 
-/* list: names or paths, separated by colons; NULL or an empty one names every program. */
+/* Is the program one that is to be traced? list: names or paths, separated by colons; NULL or an empty one names
+ * every program. */
 static int is_program_listed(const char *exe, const char *list)
 {
 	const char *slash = strrchr(exe, '/'), *name = slash ? slash + 1 : exe;
@@ -112,7 +113,8 @@ static int is_program_listed(const char *exe, const char *list)
 
 static void on_thread_end(void *p);
 
-/* text: THREAD:FROM:WORDS[:COARSE[:ENDS]]; NULL, or malformed: there is no zoom. */
+/* Reads which part of the trace is to be recorded more closely. text: THREAD:FROM:WORDS[:COARSE[:ENDS]]; NULL, or
+ * malformed: there is no zoom. */
 static void read_zoom(const char *text)
 {
 	size_t n = text ? strcspn(text, ":") : 0;

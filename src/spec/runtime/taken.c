@@ -99,7 +99,8 @@ static struct taken take_words(const uint32_t *from, const uint32_t *to, uint64_
 	return t;
 }
 
-/* The words from `from` to `to` are taken back, and what is next stands at `end`. */
+/* Counts words of a trace that were taken back: The words from `from` to `to` are taken back, and what is next
+ * stands at `end`. */
 static void tick(struct state *s, const uint32_t *to, uint32_t *end)
 {
 	if (!s->zoom)

@@ -127,7 +127,7 @@ static int intern_path(struct reader *r, const char *p, const char *end, uint32_
 
 /* ---- the lines ---- */
 
-/* 1: the head is over. 0: it goes on; -EBADMSG. */
+/* Reads a line of the head. 1: the head is over. 0: it goes on; -EBADMSG. */
 static int read_calls_head(struct reader *r, const char *p, const char *end)
 {
 	struct trace_info *i = &r->c->info;

@@ -54,7 +54,7 @@ static int intern_calls_text(struct calls *c, const char *text, size_t n, uint32
 
 /* ---- the lines ---- */
 
-/* -EBADMSG, -ENOMEM. */
+/* Reads the line of a program or library. -EBADMSG, -ENOMEM. */
 static int module_line(struct calls *c, const char *p, const char *end)
 {
 	struct traced_stacks *s = c->raw;
@@ -96,7 +96,7 @@ static bool offset_at(const char **p, const char *end, uint64_t *ret)
 	return true;
 }
 
-/* -EBADMSG, -ENOMEM. */
+/* Reads the line of a frame. -EBADMSG, -ENOMEM. */
 static int frame_line(struct calls *c, const char *p, const char *end)
 {
 	struct traced_stacks *s = c->raw;
@@ -324,7 +324,7 @@ static int name_frame(struct calls *c, uint32_t frame, uint32_t *first)
 	return r;
 }
 
-/* 0, -EMSGSIZE: there are too many, -ENOMEM. */
+/* Appends a frame to the stacks as functions. 0, -EMSGSIZE: there are too many, -ENOMEM. */
 static int append_flat_stack(struct calls *c, uint32_t frame)
 {
 	if (c->n_stacks == FLAT_MOST)

@@ -117,6 +117,7 @@ static uint32_t address_node(struct slice *s, LLVMValueRef v, uint32_t object)
 	return node;
 }
 
+/* Makes nodes of the global variables, with what they hold at the start. */
 static void build_variables(struct slice *s)
 {
 	for (LLVMValueRef v = LLVMGetFirstGlobal(s->module); v; v = LLVMGetNextGlobal(v)) {
@@ -161,6 +162,7 @@ static void build_leaving(struct slice *s, LLVMValueRef i, uint32_t f)
 	graph_copy(s, from, LLVMIsAReturnInst(i) ? s->functions.v[f].result : s->exceptions);
 }
 
+/* Notes that an address becomes a number, or is compared. */
 static void append_address(struct slice *s, uint32_t a, uint32_t b, uint32_t node, enum address_way way)
 {
 	*(struct address *)llvm_need(vec_add(&s->addresses)) = (struct address){a, b, node, (uint8_t)way};
@@ -173,12 +175,14 @@ static LLVMValueRef numbered(LLVMValueRef v)
 	return is ? LLVMGetOperand(v, 0) : NULL;
 }
 
+/* Is it the distance of two pointers, as numbers? */
 static bool is_distance(LLVMValueRef i)
 {
 	return LLVMIsAInstruction(i) && LLVMGetInstructionOpcode(i) == LLVMSub && numbered(LLVMGetOperand(i, 0)) &&
 	       numbered(LLVMGetOperand(i, 1));
 }
 
+/* Is it a type of numbers in floating point, or a vector of them? */
 static bool is_fraction(LLVMTypeRef t)
 {
 	LLVMTypeKind k = LLVMGetTypeKind(t);
@@ -215,6 +219,7 @@ static void build_address(struct slice *s, LLVMValueRef i, uint32_t node)
 		}
 }
 
+/* Adds the flows of an instruction that allocates, loads or stores. */
 static void build_memory(struct slice *s, LLVMValueRef i, uint32_t node)
 {
 	uint32_t first = build_value(s, LLVMGetOperand(i, 0));
@@ -245,6 +250,7 @@ static void build_memory(struct slice *s, LLVMValueRef i, uint32_t node)
 	}
 }
 
+/* Is it the type of a C library's FILE? */
 static bool is_stream_type(LLVMTypeRef t)
 {
 	const char *name = LLVMGetTypeKind(t) == LLVMStructTypeKind ? LLVMGetStructName(t) : NULL;
@@ -272,6 +278,7 @@ static void build_value_instruction(struct slice *s, LLVMValueRef i, uint32_t no
 	}
 }
 
+/* Adds the flows of an instruction. f: its function. */
 static void build_instruction(struct slice *s, LLVMValueRef i, uint32_t f)
 {
 	enum { COMPUTES, CALLS, ACCESSES, LEAVES, CATCHES, ONLY_GOES_ON, NOT_EXAMINED };
@@ -325,6 +332,7 @@ static void build_instruction(struct slice *s, LLVMValueRef i, uint32_t f)
 
 /* ---- functions ---- */
 
+/* Is the address of the function used other than to call it? */
 static bool is_taken(LLVMValueRef f)
 {
 	for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u)) {
@@ -342,6 +350,7 @@ static bool is_taken(LLVMValueRef f)
 /* Of a library function that is called through a pointer, so many are looked at. */
 enum { STUB_ARGUMENTS = 16 };
 
+/* Adds a function of the program or of a library. */
 static void add_function(struct slice *s, LLVMValueRef v)
 {
 	struct slice_function f = {.value = v, .name = build_name(v), .stub = VEC_NONE};
@@ -404,6 +413,7 @@ struct argv {
 	bool escapes; /* what else is done with it is not known */
 };
 
+/* Adds a name by which the program has its arguments. */
 static void append_name(struct argv *a, LLVMValueRef v)
 {
 	if (a->n == NAMES_MOST)
@@ -449,6 +459,8 @@ static void follow_element(struct argv *a, LLVMValueRef address)
 	}
 }
 
+/* Finds what the program does with argv: with which constants arguments are compared, whether it goes where it is
+ * not seen. */
 static void follow_argv(struct argv *a, LLVMValueRef v)
 {
 	append_name(a, v);
@@ -466,6 +478,7 @@ static void follow_argv(struct argv *a, LLVMValueRef v)
 		}
 }
 
+/* Makes an object whose content is an input from outside. */
 static uint32_t input_object(struct slice *s, const char *kind, const char *name)
 {
 	uint32_t o = graph_object(s, OBJECT_MEMORY);
@@ -513,6 +526,7 @@ uint32_t build_environment(struct slice *s)
 	return list;
 }
 
+/* Makes the inputs of main: the number of arguments, the arguments and the environment. */
 static void build_arguments(struct slice *s, LLVMValueRef f)
 {
 	unsigned n = LLVMCountParams(f);
@@ -537,6 +551,7 @@ static void build_arguments(struct slice *s, LLVMValueRef f)
 
 /* ---- all of it ---- */
 
+/* Makes what each program has: standard streams, exceptions, what is not known. */
 static void build_standard(struct slice *s)
 {
 	static const char *const kinds[] = {"standard input", "standard output", "standard error"};

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+/* Notes that a call may reach a function. callback: by way of a library that is given it. */
 static void append_once(struct slice *s, uint32_t call, uint32_t function, bool callback, bool *ret_new)
 {
 	struct call *c = &s->calls.v[call];
@@ -67,6 +68,7 @@ void call_target(struct slice *s, uint32_t call, uint32_t function, bool callbac
 
 /* ---- what can be told from its declaration ---- */
 
+/* Has the call, or the function, an attribute of LLVM's of that name? */
 static bool has_attribute(LLVMValueRef inst, LLVMValueRef f, const char *name)
 {
 	unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));

@@ -31,6 +31,7 @@ struct control {
 
 /* ---- which functions are reached ---- */
 
+/* Notes that a function can be reached, and queues it. */
 static void reach_function(struct slice *s, uint32_t f, uint32_t *queue, uint32_t *n)
 {
 	if (!s->functions.v[f].reachable) {
@@ -39,6 +40,7 @@ static void reach_function(struct slice *s, uint32_t f, uint32_t *queue, uint32_
 	}
 }
 
+/* Queues the functions that a call may reach. */
 static void reach_targets(struct slice *s, const struct call *c, uint32_t *queue, uint32_t *n)
 {
 	for (size_t i = 0; i < c->targets.n; i++)
@@ -47,6 +49,7 @@ static void reach_targets(struct slice *s, const struct call *c, uint32_t *queue
 		reach_function(s, c->called_back.v[i], queue, n);
 }
 
+/* Finds the functions that can be reached from main, or from any if there is no main. */
 static void find_reachable(struct slice *s)
 {
 	uint32_t *queue = llvm_need(calloc(s->functions.n + 1, sizeof(*queue))), n = 0;
@@ -68,6 +71,7 @@ static void find_reachable(struct slice *s)
 	free(queue);
 }
 
+/* May the call end the program? */
 static bool call_may_end(const struct slice *s, const struct call *c)
 {
 	bool ret = c->may_end || c->unresolved;
@@ -105,6 +109,7 @@ static void note_unresolved(struct slice *s)
 
 /* ---- segments ---- */
 
+/* Begins a segment, a stretch of instructions that are run together. */
 static struct segment *append_segment(struct control *c, LLVMValueRef first)
 {
 	struct segment *g = llvm_need(vec_add(&c->segments));
@@ -116,6 +121,7 @@ static struct segment *append_segment(struct control *c, LLVMValueRef first)
 	return g;
 }
 
+/* Cuts a block into segments, at calls that may end the program. */
 static void cut_block(struct control *c, LLVMBasicBlockRef b)
 {
 	LLVMValueRef first = LLVMGetFirstInstruction(b);
@@ -146,6 +152,7 @@ static uint32_t terminator_condition(struct slice *s, LLVMValueRef t)
 	return call == VEC_NONE ? 0 : s->calls.v[call].ends;
 }
 
+/* Notes that the last segment may go on to another one. */
 static void append_way(struct control *c, uint32_t to)
 {
 	*(uint32_t *)llvm_need(vec_add(&c->ways)) = to;
@@ -176,6 +183,7 @@ static void link_segment(struct control *c, uint32_t i)
 
 /* ---- post-dominance (Cooper, Harvey, Kennedy) ---- */
 
+/* Lists for each segment those that may come before it. */
 static void list_before(struct control *c)
 {
 	uint32_t n = (uint32_t)c->segments.n;
@@ -254,11 +262,13 @@ static void order_segments(struct control *c)
 	free(seen);
 }
 
+/* The place of a segment in the order from the end. */
 static uint32_t order_of(const struct control *c, uint32_t i)
 {
 	return i == c->end ? c->n_sequence : c->segments.v[i].order;
 }
 
+/* The nearest segment that both a and b come to in any case. */
 static uint32_t meet(const struct control *c, uint32_t a, uint32_t b)
 {
 	while (a != b) {
@@ -270,6 +280,7 @@ static uint32_t meet(const struct control *c, uint32_t a, uint32_t b)
 	return a;
 }
 
+/* Finds for each segment the nearest one that it comes to in any case (post-dominators, K. D. Cooper et al. 2001). */
 static void find_post_dominators(struct control *c)
 {
 	order_segments(c);
@@ -295,6 +306,7 @@ static void find_post_dominators(struct control *c)
 
 /* ---- flows of control ---- */
 
+/* Adds flows from each condition to what is run only on some of its ways. */
 static void decide(struct control *c)
 {
 	for (uint32_t x = 0; x < c->segments.n; x++) {
@@ -349,6 +361,7 @@ static bool is_null_parameter(LLVMValueRef v, int depth)
 	return true;
 }
 
+/* Is the phi node a null pointer whichever way was taken? */
 static bool is_null_everywhere(LLVMValueRef phi, int depth)
 {
 	for (unsigned i = 0; i < LLVMCountIncoming(phi); i++)
@@ -430,6 +443,7 @@ static void control_segment(struct control *c, const struct segment *g)
 		graph_flow(s, g->local, ends);
 }
 
+/* Adds the flows of control within a function. */
 static void control_function(struct slice *s, uint32_t f)
 {
 	struct control c = {.s = s, .function = f};

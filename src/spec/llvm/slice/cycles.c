@@ -14,6 +14,7 @@ uint32_t graph_same(const struct slice *s, uint32_t node)
 
 /* ---- two nodes become one ---- */
 
+/* Appends the flows of node `from` to those of `into`. */
 static void join_flows(struct slice *s, uint32_t into, uint32_t from)
 {
 	uint32_t last = s->nodes.v[from].flows;
@@ -26,6 +27,7 @@ static void join_flows(struct slice *s, uint32_t into, uint32_t from)
 	s->nodes.v[from].flows = VEC_NONE;
 }
 
+/* Appends the accesses through node `from` to those of `into`. */
 static void join_accesses(struct slice *s, uint32_t into, uint32_t from)
 {
 	uint32_t last = s->nodes.v[from].accesses;
@@ -38,6 +40,7 @@ static void join_accesses(struct slice *s, uint32_t into, uint32_t from)
 	s->nodes.v[from].accesses = VEC_NONE;
 }
 
+/* Appends the callers that take their targets from node `from` to those of `into`. */
 static void join_takers(struct slice *s, uint32_t into, uint32_t from)
 {
 	uint32_t last = s->nodes.v[from].takers;
@@ -85,6 +88,7 @@ struct tarjan {
 	uint32_t depth;
 };
 
+/* Begins a node in the search for cycles (R. Tarjan 1972). */
 static void enter_node(struct tarjan *t, uint32_t node)
 {
 	t->number[node] = t->low[node] = ++t->count;
@@ -112,6 +116,7 @@ static void leave_node(struct tarjan *t, uint32_t node)
 		graph_queue(t->s, node);
 }
 
+/* Finds all cycles that can be reached from a node. */
 static void visit_nodes(struct tarjan *t, uint32_t from)
 {
 	struct slice *s = t->s;

@@ -63,6 +63,7 @@ uint32_t graph_stream(struct slice *s, enum object_kind kind, const char *file)
 
 /* ---- sets of objects ---- */
 
+/* Is the number in the set? NULL is the empty set. */
 static bool set_has(const uint64_t *set, uint32_t i)
 {
 	return set && set[i / 64] >> (i % 64) & 1;
@@ -135,6 +136,7 @@ static void merge_set(struct slice *s, const uint64_t *set, uint32_t to)
 
 /* ---- flows ---- */
 
+/* Adds a flow between two nodes. points: what `from` points to, `to` may point to. 0 is no node. */
 static void append_flow(struct slice *s, uint32_t from, uint32_t to, bool points)
 {
 	if (!from || !to || from == to)
@@ -168,6 +170,7 @@ void graph_copy(struct slice *s, uint32_t from, uint32_t to)
 		merge_set(s, s->nodes.v[from].points, to);
 }
 
+/* Adds a load or store through a pointer. */
 static void append_access(struct slice *s, uint32_t pointer, uint32_t value, bool store, bool points)
 {
 	if (!pointer || (!value && !store))
@@ -319,6 +322,7 @@ static void on_object(struct slice *s, uint32_t node, uint32_t o)
 	}
 }
 
+/* Adds what follows from a node that may point to new objects. */
 static void on_objects(struct slice *s, uint32_t node, const uint64_t *fresh)
 {
 	for (size_t i = 0; i < s->words; i++)

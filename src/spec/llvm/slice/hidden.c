@@ -6,6 +6,7 @@
 
 /* ---- what the program uses ---- */
 
+/* Does the name begin with one of them? */
 static bool begins_with_one(const char *name, const char *const *with, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -109,6 +110,7 @@ void hidden_pipe(struct apply *a, uint32_t handle)
 	graph_flow(s, c->effects, s->abnormal);
 }
 
+/* Notes which streams and descriptors a call closes. */
 static void closes(struct apply *a)
 {
 	static const struct {
@@ -196,6 +198,7 @@ static bool point_to_one(const struct slice *s, uint32_t a, uint32_t b)
 	return n == 1;
 }
 
+/* May the node point to memory? */
 static bool points_to_memory(const struct slice *s, uint32_t node)
 {
 	const uint64_t *set = graph_set(s, node);
@@ -228,6 +231,7 @@ static void check_bytes(struct slice *s)
 	}
 }
 
+/* Adds flows where addresses become numbers: what is compared, or the distance of two. */
 static void flow_addresses(struct slice *s)
 {
 	uint32_t heap = graph_variable(s, "heap");

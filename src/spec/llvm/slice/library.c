@@ -108,6 +108,7 @@ static void apply_flow(struct apply *a, const char *word, size_t n)
 	}
 }
 
+/* Applies `mayend`: the call may end the program, by what it is given. */
 static void apply_ending(struct apply *a, bool abnormal)
 {
 	struct slice *s = a->s;
@@ -174,37 +175,44 @@ static void apply_creates(struct apply *a, unsigned mode)
 	apply_write(a, apply_arguments(a, 0, POINTED), "wr", 2, false);
 }
 
+/* Applies a row of the table: the call ends the program. */
 static void apply_ends(struct apply *a)
 {
 	apply_call(a)->always_ends = true;
 	apply_ending(a, false);
 }
 
+/* Applies a row of the table: the call may end the program. */
 static void apply_mayend(struct apply *a)
 {
 	apply_ending(a, false);
 }
 
+/* Applies a row of the table: the call may end the program as a signal does. */
 static void apply_abnormal(struct apply *a)
 {
 	apply_ending(a, true);
 }
 
+/* Applies a row of the table: functions that it is given are called later. */
 static void apply_later(struct apply *a)
 {
 	apply_call(a)->later = true;
 }
 
+/* Applies a row of the table: what it is given goes out of the program. */
 static void apply_out(struct apply *a)
 {
 	graph_flow(a->s, apply_arguments(a, 0, REACHED), apply_output(a, false));
 }
 
+/* Applies a row of the table: errno stays as it is. */
 static void apply_apart(struct apply *a)
 {
 	a->keeps_errno = true;
 }
 
+/* Applies a row of the table: it does so only for some arguments. */
 static void apply_maybe(struct apply *a)
 {
 	a->maybe = true;
@@ -232,6 +240,7 @@ static void apply_word(struct apply *a, const char *word, size_t n)
 		apply_flow(a, word, n);
 }
 
+/* The row of the table of that name; NULL: none. */
 static const struct row *row_named(const char *name)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

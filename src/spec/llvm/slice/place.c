@@ -65,6 +65,7 @@ static uint32_t simple_value(const struct apply *a, char c)
 	return apply_arguments(a, c == 'v' ? apply_call(a)->n_fixed : 0, c == 'D' ? REACHED : ITSELF);
 }
 
+/* A node for what a pointer leads to. */
 static uint32_t loaded(const struct apply *a, uint32_t pointer)
 {
 	uint32_t ret = graph_node(a->s, HOLDS_ALL);
@@ -137,6 +138,7 @@ static uint32_t renamed(const struct apply *a, const char *word)
 	return ret;
 }
 
+/* A node that points to the object. */
 static uint32_t object_node(const struct apply *a, uint32_t object)
 {
 	uint32_t ret = graph_node(a->s, HOLDS_ALL);
@@ -170,11 +172,13 @@ static uint32_t input_node(const struct apply *a, const char *word, size_t n)
 	return ret;
 }
 
+/* A copy of a word of the table, with a NUL; the caller frees it. */
 static char *word_copy(const char *word, size_t n)
 {
 	return llvm_need(strndup(word, n));
 }
 
+/* The node of what is read, written or sought in a stream. */
 static uint32_t stream_node(struct apply *a, const char *word)
 {
 	uint32_t ret = graph_node(a->s, HOLDS_NOTHING);
@@ -191,6 +195,7 @@ static uint32_t stream_node(struct apply *a, const char *word)
 	return ret;
 }
 
+/* Does the word of n bytes begin so? */
 static bool place_begins(const char *word, size_t n, const char *with)
 {
 	size_t k = strlen(with);
@@ -291,6 +296,7 @@ static void write_stream(struct apply *a, uint32_t from, const char *word)
 	s->outputs.v[a->output].maybe = a->maybe;
 }
 
+/* Stores into what arguments point to, as a word of the table says. */
 static void store_place(const struct apply *a, uint32_t from, const char *word, bool points)
 {
 	uint32_t effects = apply_call(a)->effects, pointer;
@@ -308,6 +314,7 @@ static void store_place(const struct apply *a, uint32_t from, const char *word, 
 		graph_store(a->s, a->s->any_descriptor, pointer, true);
 }
 
+/* Writes into a state that the C library keeps. */
 static void write_state(const struct apply *a, uint32_t from, uint32_t to, bool points)
 {
 	if (points)
@@ -332,6 +339,7 @@ static void touch_stream(struct apply *a, uint32_t from, const char *word)
 		hidden_handle(a, handle);
 }
 
+/* Writes into the result of the call. */
 static void write_result(const struct apply *a, uint32_t from, bool points)
 {
 	if (points)

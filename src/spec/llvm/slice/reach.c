@@ -21,6 +21,7 @@ struct memory {
 	struct table by_set;
 };
 
+/* Is the number in the set? NULL is the empty set. */
 static bool in_set(const uint64_t *set, uint32_t i)
 {
 	return set && set[i / 64] >> (i % 64) & 1;
@@ -47,6 +48,7 @@ static struct shared *shared_of(struct memory *m, const uint64_t *set)
 	return &m->shared.v[m->shared.n - 1];
 }
 
+/* Adds flows from what is stored to what may be loaded from the same memory. */
 static void flow_through_memory(struct slice *s)
 {
 	struct memory m = {.s = s};
@@ -96,6 +98,7 @@ static void flow_state(struct slice *s, const struct object *o, uint32_t node)
 		flow_written(s, o, node);
 }
 
+/* Adds the flows of one use of a stream that may be this object. */
 static void use_stream(struct slice *s, const struct stream_use *u, const struct object *o)
 {
 	if (o == &s->objects.v[s->any_file] && (u->way == STREAM_PUT_BACK || u->way == STREAM_SEEK))
@@ -125,6 +128,7 @@ static void use_stream(struct slice *s, const struct stream_use *u, const struct
 	}
 }
 
+/* Adds flows from what is written into streams and descriptors to what may be read from them. */
 static void flow_through_streams(struct slice *s)
 {
 	for (size_t i = 0; i < s->streams.n; i++) {
@@ -142,6 +146,7 @@ static void flow_through_streams(struct slice *s)
 	}
 }
 
+/* The last part of a path. */
 static const char *last_part(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -196,6 +201,7 @@ static void flow_through_files(struct slice *s)
 
 /* ---- the answer ---- */
 
+/* Appends a text as a JSON string. */
 static void append_json(struct buf *b, const char *text)
 {
 	buf_char(b, '"');
@@ -209,6 +215,7 @@ static void append_json(struct buf *b, const char *text)
 	buf_char(b, '"');
 }
 
+/* Appends a place in the source as members of an object; nothing where it is not known. */
 static void append_place(struct buf *b, const struct place *at)
 {
 	if (!at->line)
@@ -218,6 +225,7 @@ static void append_place(struct buf *b, const struct place *at)
 	buf_printf(b, ", \"line\": %u, \"column\": %u", at->line, at->column);
 }
 
+/* Are both places the same? */
 static bool same_place(const struct place *a, const struct place *b)
 {
 	return a->line == b->line && a->column == b->column && strcmp(a->file, b->file) == 0;
@@ -246,11 +254,13 @@ static void merge_equal(struct slice *s, uint32_t *input, uint32_t *output)
 	}
 }
 
+/* Can the function be reached? VEC_NONE: no function, always. */
 static bool is_reached(const struct slice *s, uint32_t function)
 {
 	return function == VEC_NONE || s->functions.v[function].reachable;
 }
 
+/* Is it an output of the program: can it be reached, and does it go to a stream? */
 static bool is_output(const struct slice *s, const struct output *o)
 {
 	return (o->call == VEC_NONE || is_reached(s, s->calls.v[o->call].function)) &&
@@ -333,6 +343,7 @@ static bool append_reasons(struct slice *s, struct buf *b)
 	return any;
 }
 
+/* Appends the inputs as JSON. first: of equal ones, which stands for all. */
 static void append_inputs(struct slice *s, const uint32_t *first, struct buf *b)
 {
 	bool any = false;
@@ -366,6 +377,7 @@ static void append_ids(struct slice *s, const uint32_t *first, const unsigned ch
 		}
 }
 
+/* Appends the outputs as JSON, each with the inputs that may reach it and those that cannot. */
 static void append_outputs(struct slice *s, const uint32_t *input, const uint32_t *output, unsigned char *may,
                            bool forbidden, struct buf *b)
 {

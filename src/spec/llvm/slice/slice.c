@@ -18,6 +18,7 @@ void slice_note_missing(LLVMModuleRef m, unsigned n)
 		LLVMAddNamedMetadataOperand(m, MISSING, LLVMMetadataAsValue(c, LLVMMDNodeInContext2(c, &number, 1)));
 }
 
+/* Gives a function an attribute of LLVM's, or takes it away. */
 static void add_attribute(LLVMValueRef f, const char *name, bool wanted)
 {
 	unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
@@ -28,6 +29,7 @@ static void add_attribute(LLVMValueRef f, const char *name, bool wanted)
 		LLVMRemoveEnumAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, kind);
 }
 
+/* May the call return twice, as setjmp does? */
 static bool returns_twice(LLVMValueRef call)
 {
 	unsigned kind = LLVMGetEnumAttributeKindForName("returns_twice", 13);
@@ -38,6 +40,7 @@ static bool returns_twice(LLVMValueRef call)
 	         strstr(build_name(f), "setjmp") || strcmp(build_name(f), "vfork") == 0));
 }
 
+/* Does the function call something that returns twice? */
 static bool calls_setjmp(LLVMValueRef f)
 {
 	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
@@ -63,7 +66,8 @@ static void take_from_library(LLVMModuleRef m)
 	}
 }
 
-/* Local variables become values, small functions a part of their callers; not where a function comes back twice. */
+/* Makes the program simpler before it is examined: Local variables become values, small functions a part of their
+ * callers; not where a function comes back twice. */
 static void prepare(LLVMModuleRef m)
 {
 	take_from_library(m);
