@@ -11,8 +11,9 @@ static void walk(int n)
 }
 int main(int argc, char **argv)
 {
-	static void *const places[] = {&&a, &&b, &&c};
 	(void)argc;
+	/* -- */
+	static void *const places[] = {&&a, &&b, &&c};
 	goto *places[atoi(argv[1]) % 3];
 a:
 	puts("a"); /* OUT first */
@@ -20,8 +21,10 @@ b:
 	puts("b"); /* OUT second */
 c:
 	puts("c"); /* OUT third */
+	/* -- */
 	walk(atoi(argv[2]));
 	printf("%d\n", steps); /* OUT steps */
+	/* -- */
 	int n = 0;
 	switch (atoi(argv[3])) {
 	case 2:
@@ -35,6 +38,7 @@ c:
 	}
 	for (int i = 0; i < n; i++)
 		putchar('.'); /* OUT dots */
+	/* -- */
 	for (int i = 0; i < 5; i++) {
 		for (int j = 0; j < 5; j++)
 			if (i * j == atoi(argv[4]))

@@ -17,20 +17,27 @@ int main(int argc, char **argv)
 {
 	char line[100] = "";
 	struct stat st;
+	FILE *f;
+	int fd;
+	char *m;
 	(void)argc;
+	/* -- */
 	put("one.txt", argv[1]);
 	rename("one.txt", "two.txt");
-	FILE *f = fopen("two.txt", "r");
+	f = fopen("two.txt", "r");
 	fgets(line, sizeof(line), f);
 	fclose(f);
 	puts(line); /* OUT renamed */
+	/* -- */
 	if (atoi(argv[2]))
 		put("flag", "");
 	puts(access("flag", F_OK) == 0 ? "there" : "not there"); /* OUT exists */
+	/* -- */
 	unlink("flag");
 	put("sized", argv[3]);
 	stat("sized", &st);
 	printf("%ld\n", (long)st.st_size); /* OUT size */
+	/* -- */
 	mkdir("folder", 0700);
 	if (atoi(argv[4]))
 		mkdir("folder/inside", 0700);
@@ -40,16 +47,23 @@ int main(int argc, char **argv)
 		n++;
 	closedir(d);
 	printf("%d\n", n); /* OUT entries */
-	int fd = open("mapped", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	/* -- */
+	fd = open("mapped", O_RDWR | O_CREAT | O_TRUNC, 0600);
 	ftruncate(fd, 4096);
-	char *m = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	m = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	strcpy(m, argv[5]);
 	char back[10] = "";
 	pread(fd, back, sizeof(back) - 1, 0);
 	puts(back); /* OUT mapped */
+	/* -- */
+	fd = open("mapped", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	ftruncate(fd, 4096);
+	m = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	pwrite(fd, argv[6], 1, 100);
 	putchar(m[100]); /* OUT written */
-	symlink("sized", "alias");
+	/* -- */
+	put("goal", argv[3]);
+	symlink("goal", "alias");
 	char target[100];
 	f = fopen("alias", "r");
 	fgets(target, sizeof(target), f);

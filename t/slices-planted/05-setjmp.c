@@ -29,17 +29,20 @@ int main(int argc, char **argv)
 {
 	volatile int passed = 0, cut = 0;
 	(void)argc;
+	/* -- */
 	int r = setjmp(top);
 	if (!r)
 		passed = deep(1, atoi(argv[1]));
 	printf("%d\n", r); /* OUT value */
 	printf("%d\n", passed); /* OUT local */
+	/* -- */
 	signal(SIGUSR1, handler);
 	if (!sigsetjmp(sig, 1)) {
 		if (atoi(argv[2]))
 			raise(SIGUSR1);
 		puts("no signal"); /* OUT quiet */
 	}
+	/* -- */
 	int v[] = {3, 1, 2};
 	stop_at = atoi(argv[3]);
 	if (!setjmp(top))
@@ -47,6 +50,7 @@ int main(int argc, char **argv)
 	else
 		cut = 1;
 	puts(cut ? "cut" : "sorted"); /* OUT cut */
+	/* -- */
 	ucontext_t here;
 	volatile int round = 0;
 	getcontext(&here);

@@ -34,6 +34,7 @@ int main(int argc, char **argv)
 	sigset_t set;
 	union sigval v;
 	(void)argc;
+	/* -- */
 	memset(&act, 0, sizeof(act));
 	act.sa_sigaction = carried;
 	act.sa_flags = SA_SIGINFO;
@@ -41,9 +42,11 @@ int main(int argc, char **argv)
 	v.sival_int = atoi(argv[1]);
 	sigqueue(getpid(), SIGRTMIN, v);
 	printf("%d\n", got); /* OUT carried */
+	/* -- */
 	signal(SIGUSR1, atoi(argv[2]) ? count : SIG_IGN);
 	raise(SIGUSR1);
 	printf("%d\n", seen); /* OUT handled */
+	/* -- */
 	signal(SIGUSR2, note);
 	sigemptyset(&set);
 	if (atoi(argv[3]))
@@ -51,10 +54,12 @@ int main(int argc, char **argv)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	kill(getpid(), SIGUSR2);
 	printf("%d\n", late); /* OUT held */
+	/* -- */
 	signal(SIGALRM, tick);
 	alarm((unsigned)atoi(argv[4]));
 	sleep(2);
 	printf("%d\n", ticks); /* OUT ticks */
+	/* -- */
 	signal(SIGTERM, SIG_DFL);
 	if (atoi(argv[5]))
 		kill(getpid(), SIGTERM);

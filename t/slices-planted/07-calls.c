@@ -45,12 +45,15 @@ int main(int argc, char **argv)
 	struct object o = {1, silent}, copy;
 	uintptr_t masked;
 	(void)argc;
+	/* -- */
 	o.run = table[atoi(argv[1]) % 3];
 	memcpy(&copy, &o, sizeof(o));
 	copy.run(argv[2]);
+	/* -- */
 	void *any = atoi(argv[3]) ? (void *)store : (void *)ignore;
 	((long (*)(unsigned long))any)(strtoul(argv[4], NULL, 10));
 	printf("%d\n", state); /* OUT state */
+	/* -- */
 	masked = (uintptr_t)last;
 	hide(&masked);
 	char text[40];

@@ -56,17 +56,24 @@ int main(int argc, char **argv)
 {
 	int n = 0, a = 0, b = 0, x = 0, y = 0;
 	(void)argc;
+	/* -- */
 	log_text("%d-%s", 5, argv[1]);
 	puts(line); /* OUT text */
+	/* -- */
 	printf("%d\n", sum(2, 1, atoi(argv[2]))); /* OUT sum */
+	/* -- */
 	snprintf(line, sizeof(line), "%s%n", argv[3], &n);
 	printf("%d\n", n); /* OUT counted */
+	/* -- */
 	assign(atoi(argv[4]) ? 1 : 0, &a, &b);
 	printf("%d\n", b); /* OUT assigned */
+	/* -- */
 	scan(argv[5], "%d %d", &x, &y);
 	printf("%d\n", y); /* OUT scanned */
+	/* -- */
 	forward(1, argv[6]);
 	puts(line); /* OUT forwarded */
+	/* -- */
 	printf("%*d\n", atoi(argv[7]), 1); /* OUT width */
 	return 0;
 }

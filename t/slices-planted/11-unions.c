@@ -28,12 +28,15 @@ int main(int argc, char **argv)
 {
 	union mix m, k;
 	(void)argc;
+	/* -- */
 	m.d = atof(argv[1]);
 	printf("%d\n", m.b[7]); /* OUT byte */
+	/* -- */
 	m.p = &first;
 	k.u = m.u;
 	*k.p = atoi(argv[2]);
 	printf("%d\n", first); /* OUT number */
+	/* -- */
 	m.p = &second;
 	for (int i = 0; i < 8; i++)
 		k.b[7 - i] = m.b[i];
@@ -41,14 +44,17 @@ int main(int argc, char **argv)
 		m.b[i] = k.b[7 - i];
 	*m.p = atoi(argv[3]);
 	printf("%d\n", second); /* OUT bytes */
+	/* -- */
 	struct derived d = {{1}, &third};
 	set(&d.base, atoi(argv[4]));
 	printf("%d\n", third); /* OUT derived */
+	/* -- */
 	struct bits f = {0, 0};
 	f.low = (unsigned)atoi(argv[5]);
 	unsigned char whole;
 	memcpy(&whole, &f, 1);
 	printf("%u\n", whole >> 0); /* OUT bits */
+	/* -- */
 	uint32_t half[2];
 	int *p = &fourth, *q;
 	memcpy(half, &p, sizeof(p));

@@ -61,30 +61,37 @@ int main(int argc, char **argv)
 	pthread_t t;
 	void *r;
 	(void)argc;
+	/* -- */
 	pthread_create(&t, NULL, work, argv[1]);
 	pthread_join(t, &r);
 	printf("%d\n", shared); /* OUT shared */
 	printf("%d\n", (int)(intptr_t)r); /* OUT result */
+	/* -- */
 	int n = atoi(argv[2]);
 	pthread_create(&t, NULL, spin, &n);
 	pthread_join(t, &r);
 	printf("%d\n", *(atomic_int *)r); /* OUT turns */
+	/* -- */
 	if (atoi(argv[3]))
 		pthread_mutex_lock(&lock);
 	puts(pthread_mutex_trylock(&lock) ? "busy" : "free"); /* OUT tried */
+	/* -- */
 	pthread_create(&t, NULL, waits, (void *)(intptr_t)atoi(argv[4]));
 	pthread_cancel(t);
 	pthread_join(t, &r);
 	printf("%d\n", cleaned); /* OUT cleaned */
+	/* -- */
 	pthread_create(&t, NULL, quits, argv[5]);
 	pthread_join(t, &r);
 	puts(r); /* OUT quit */
+	/* -- */
 	sem_init(&sem, 0, 0);
 	pthread_create(&t, NULL, posts, argv[6]);
 	pthread_join(t, NULL);
 	int value;
 	sem_getvalue(&sem, &value);
 	printf("%d\n", value); /* OUT posted */
+	/* -- */
 	pthread_key_create(&key, destroy);
 	pthread_create(&t, NULL, keeps, argv[7]);
 	pthread_join(t, NULL);

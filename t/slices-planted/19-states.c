@@ -22,7 +22,9 @@ int main(int argc, char **argv)
 	struct rlimit lim = {0, 0};
 	char c[2] = "", path[100];
 	(void)argc;
+	/* -- */
 	printf("%d\n", prepared); /* OUT prepared */
+	/* -- */
 	umask((mode_t)atoi(argv[1]));
 	int fd = open("moded", O_RDWR | O_CREAT, 0666);
 	fstat(fd, &st);
@@ -32,19 +34,24 @@ int main(int argc, char **argv)
 	lseek(second, atoi(argv[2]), SEEK_SET);
 	read(fd, c, 1);
 	puts(c); /* OUT position */
+	/* -- */
 	srand((unsigned)atoi(argv[3]));
 	printf("%d\n", rand()); /* OUT random */
+	/* -- */
 	seed48((unsigned short[3]){1, 2, (unsigned short)atoi(argv[4])});
 	printf("%ld\n", lrand48()); /* OUT seeded */
+	/* -- */
 	{
 		__attribute__((cleanup(tidy))) int left = atoi(argv[5]);
 		left++;
 	}
 	chdir(argv[6]);
 	puts(getcwd(path, sizeof(path))); /* OUT folder */
+	/* -- */
 	lim.rlim_cur = lim.rlim_max = (rlim_t)atoi(argv[7]);
 	setrlimit(RLIMIT_NOFILE, &lim);
 	puts(open("/dev/null", O_RDONLY) < 0 ? "none left" : "opened"); /* OUT limit */
+	/* -- */
 	if (atoi(argv[8]))
 		close(2);
 	fputs("error\n", stderr); /* OUT error */

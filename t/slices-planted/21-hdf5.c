@@ -32,16 +32,19 @@ int main(int argc, char **argv)
 	hid_t e = H5Dopen2(f, "alias", H5P_DEFAULT);
 	H5Dread(e, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, w);
 	printf("%d\n", w[1]); /* OUT read */
+	/* -- */
 	hid_t scalar = H5Screate(H5S_SCALAR);
 	hid_t a = H5Acreate2(d, "a", H5T_NATIVE_INT, scalar, H5P_DEFAULT, H5P_DEFAULT);
 	n = atoi(argv[2]);
 	H5Awrite(a, H5T_NATIVE_INT, &n);
 	H5Aread(a, H5T_NATIVE_INT, &back);
 	printf("%d\n", back); /* OUT attribute */
+	/* -- */
 	if (atoi(argv[3]))
 		H5Gcreate2(f, "group", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
 	H5Literate(f, H5_INDEX_NAME, H5_ITER_INC, NULL, link_seen, &links);
 	printf("%d\n", links); /* OUT links */
+	/* -- */
 	hid_t p = H5Pcreate(H5P_DATASET_CREATE);
 	fill = atoi(argv[4]);
 	H5Pset_fill_value(p, H5T_NATIVE_INT, &fill);
@@ -55,11 +58,13 @@ int main(int argc, char **argv)
 	hid_t extent = H5Dget_space(filled);
 	H5Sget_simple_extent_dims(extent, &size, NULL);
 	printf("%d\n", (int)size); /* OUT extent */
+	/* -- */
 	start = (hsize_t)atoi(argv[6]);
 	hid_t part = H5Dget_space(d), single = H5Screate_simple(1, &one, NULL);
 	H5Sselect_hyperslab(part, H5S_SELECT_SET, &start, NULL, &one, NULL);
 	H5Dread(d, H5T_NATIVE_INT, single, part, H5P_DEFAULT, &n);
 	printf("%d\n", n); /* OUT selected */
+	/* -- */
 	H5Eset_auto2(H5E_DEFAULT, error_seen, NULL);
 	H5Dopen2(f, argv[7], H5P_DEFAULT);
 	printf("%d\n", errors); /* OUT errors */
