@@ -59,6 +59,18 @@ forbids 'flockfile' 'flockfile(stdout)'
 check "the lock of a stream"
 forbids 'a pointer' 'n = *(volatile int *)0x10000000'
 check "an address that is a constant"
+forbids 'a pointer' 'int *p = n ? &n : (int *)0x10000000; *p = 1'
+check "an address that is known or a constant"
+forbids - 'static char none; char *p = n ? &none : (char *)-1; if (p != (char *)-1) *p = 1'
+check "a mark that is no address"
+forbids 'a pointer' 'void *p = argv[0]; sscanf(argv[1], "%p", &p); n = *(char *)p'
+check "an address that is known or read from text"
+forbids 'declared_const' 'extern int declared_const(int) __attribute__((const)); n += declared_const(n)'
+check "a function that is declared to have no effect"
+forbids '_ZNSt3newEv' 'extern int some(void) __asm__("_ZNSt3newEv"); n += some()'
+check "a function of the C++ library that is not known"
+forbids - 'extern int some(void *) __asm__("_ZNSo5flushEv"); some(argv)'
+check "one that is known"
 forbids 'pointers are written' 'char *p = argv[1], *q = p; FILE *f = fopen("f", "w+"); fwrite(&p, sizeof(p), 1, f); rewind(f); fread(&q, sizeof(q), 1, f); putchar(*q)'
 check "a pointer that was written and read"
 

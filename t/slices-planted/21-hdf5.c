@@ -22,16 +22,22 @@ int main(int argc, char **argv)
 {
 	hsize_t four = 4, unlimited = H5S_UNLIMITED, start, one = 1, size;
 	int v[4] = {1, 2, 3, 4}, w[4] = {0}, n, fill, back = 0;
+	hid_t p, filled;
 	(void)argc;
 	hid_t f = H5Fcreate("planted.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
 	hid_t s = H5Screate_simple(1, &four, NULL);
 	hid_t d = H5Dcreate2(f, "d", H5T_NATIVE_INT, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
 	v[1] = atoi(argv[1]);
 	H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v); /* OUT write */
-	H5Lcreate_soft("/d", f, "alias", H5P_DEFAULT, H5P_DEFAULT);
-	hid_t e = H5Dopen2(f, "alias", H5P_DEFAULT);
+	/* -- */
+	hid_t e = H5Dopen2(f, "d", H5P_DEFAULT);
 	H5Dread(e, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, w);
 	printf("%d\n", w[1]); /* OUT read */
+	/* -- */
+	H5Lcreate_soft("/d", f, "alias", H5P_DEFAULT, H5P_DEFAULT);
+	hid_t again = H5Dopen2(f, "alias", H5P_DEFAULT);
+	H5Dread(again, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, w);
+	printf("%d\n", w[1]); /* OUT alias */
 	/* -- */
 	hid_t scalar = H5Screate(H5S_SCALAR);
 	hid_t a = H5Acreate2(d, "a", H5T_NATIVE_INT, scalar, H5P_DEFAULT, H5P_DEFAULT);
@@ -45,14 +51,19 @@ int main(int argc, char **argv)
 	H5Literate(f, H5_INDEX_NAME, H5_ITER_INC, NULL, link_seen, &links);
 	printf("%d\n", links); /* OUT links */
 	/* -- */
-	hid_t p = H5Pcreate(H5P_DATASET_CREATE);
+	p = H5Pcreate(H5P_DATASET_CREATE);
 	fill = atoi(argv[4]);
 	H5Pset_fill_value(p, H5T_NATIVE_INT, &fill);
 	H5Pset_chunk(p, 1, &four);
 	s = H5Screate_simple(1, &four, &unlimited);
-	hid_t filled = H5Dcreate2(f, "filled", H5T_NATIVE_INT, s, H5P_DEFAULT, p, H5P_DEFAULT);
+	filled = H5Dcreate2(f, "filled", H5T_NATIVE_INT, s, H5P_DEFAULT, p, H5P_DEFAULT);
 	H5Dread(filled, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, w);
 	printf("%d\n", w[0]); /* OUT fill */
+	/* -- */
+	p = H5Pcreate(H5P_DATASET_CREATE);
+	H5Pset_chunk(p, 1, &four);
+	s = H5Screate_simple(1, &four, &unlimited);
+	filled = H5Dcreate2(f, "extended", H5T_NATIVE_INT, s, H5P_DEFAULT, p, H5P_DEFAULT);
 	size = (hsize_t)atoi(argv[5]);
 	H5Dset_extent(filled, &size);
 	hid_t extent = H5Dget_space(filled);

@@ -14,6 +14,18 @@ with open(truths, encoding="utf-8") as f:
             rows.setdefault(row.split("\t")[0], []).append(row.rstrip("\n").split("\t"))
 
 
+def reached(text, main):
+    """The declarations of which main's text needs something, and main."""
+    chunks = re.split(r"^(?=(?:static|__attribute__|struct|class|union|extern)\b)", text, flags=re.M)
+    kept = main
+    for _ in range(len(chunks)):
+        for c in chunks:
+            name = re.search(r"(\w+)\s*(?:[(\[=;:{]|$)", c.split("__attribute__((constructor))")[-1].split("destructor))")[-1])
+            if c not in kept and ("structor))" in c or (name and re.search(rf"\b{name.group(1)}\b", kept))):
+                kept += c
+    return kept
+
+
 def has(text, output, source):
     kind, _, name = source.partition(" ")
     if not re.search(rf"OUT {output}\b", text):
@@ -37,5 +49,5 @@ with open(os.path.join(folder, "truths.tsv"), "w", encoding="utf-8") as told:
             with open(os.path.join(folder, f"{name},{n}{end}"), "w", encoding="utf-8") as f:
                 f.write(text)
             for program, output, what, reaches in rows[name]:
-                if has(text, output, what):
+                if has(reached(text[:text.index("int main")], text[text.index("int main"):]), output, what):
                     told.write(f"{program},{n}\t{output}\t{what}\t{reaches}\n")

@@ -67,6 +67,50 @@ static uint32_t number_node(struct slice *s, LLVMValueRef v)
 	return n < 0 ? 0 : n < 3 ? s->descriptor[n] : s->any_descriptor;
 }
 
+/* Is it a number that may be an address? Programs have no memory at its beginning, nor the system's at its end. */
+static bool is_address(LLVMValueRef v)
+{
+	enum { FIRST_PAGE = 4096 };
+	if (!LLVMIsAConstantInt(v) || LLVMGetIntTypeWidth(LLVMTypeOf(v)) > 64)
+		return false;
+	long long n = LLVMConstIntGetSExtValue(v);
+	return n >= FIRST_PAGE || (n < -FIRST_PAGE && LLVMGetIntTypeWidth(LLVMTypeOf(v)) < 64);
+}
+
+/* Is the number, or one of those that it may be, a constant, or what a function of the library computed? Then a pointer
+ * that is made of it may lead anywhere. */
+static bool may_be_address(LLVMValueRef v, int depth)
+{
+	enum { DEPTH_MOST = 8 };
+	if (depth > DEPTH_MOST)
+		return false;
+	if (LLVMIsAPHINode(v)) {
+		for (unsigned i = 0; i < LLVMCountIncoming(v); i++)
+			if (may_be_address(LLVMGetIncomingValue(v, i), depth + 1))
+				return true;
+		return false;
+	}
+	if (LLVMIsASelectInst(v))
+		return may_be_address(LLVMGetOperand(v, 1), depth + 1) || may_be_address(LLVMGetOperand(v, 2), depth + 1);
+	if (LLVMIsACastInst(v) && !LLVMIsAPtrToIntInst(v))
+		return may_be_address(LLVMGetOperand(v, 0), depth + 1);
+	if (LLVMIsACallInst(v)) {
+		LLVMValueRef f = build_bare(LLVMGetCalledValue(v));
+		return LLVMIsAFunction(f) && LLVMCountBasicBlocks(f) == 0;
+	}
+	return is_address(v);
+}
+
+/* A pointer that is made of a number, or counted from NULL. */
+static bool is_made_anew(LLVMValueRef v)
+{
+	bool constant = LLVMIsAConstantExpr(v);
+	if (LLVMIsAIntToPtrInst(v) || (constant && LLVMGetConstOpcode(v) == LLVMIntToPtr))
+		return may_be_address(LLVMGetOperand(v, 0), 0);
+	return LLVMIsAGetElementPtrInst(v) && LLVMIsAConstantPointerNull(LLVMGetOperand(v, 0)) &&
+	       !LLVMIsAConstantInt(LLVMGetOperand(v, 1));
+}
+
 /* The node of a constant that is made of others. */
 static uint32_t constant_node(struct slice *s, LLVMValueRef v)
 {
@@ -84,6 +128,8 @@ static uint32_t constant_node(struct slice *s, LLVMValueRef v)
 		llvm_die("out of memory");
 	for (int i = 0; i < LLVMGetNumOperands(v); i++)
 		graph_copy(s, build_value(s, LLVMGetOperand(v, (unsigned)i)), node);
+	if (is_made_anew(v))
+		graph_points(s, node, s->elsewhere);
 	return node;
 }
 
@@ -264,6 +310,8 @@ static void build_value_instruction(struct slice *s, LLVMValueRef i, uint32_t no
 	if (LLVMIsAGetElementPtrInst(i) && LLVMGetNumOperands(i) > 2)
 		s->inside_streams |= is_stream_type(LLVMGetGEPSourceElementType(i));
 	build_address(s, i, node);
+	if (is_made_anew(i))
+		graph_points(s, node, s->elsewhere);
 	bool passes = LLVMIsAPHINode(i) || LLVMIsASelectInst(i) || LLVMIsACastInst(i) || LLVMIsAExtractValueInst(i) ||
 	              LLVMIsAFreezeInst(i);
 	if (LLVMIsAGetElementPtrInst(i)) { /* it stays in its object, whatever the index is */
@@ -561,6 +609,9 @@ static void build_standard(struct slice *s)
 	s->at_any_time = graph_variable(s, "any_time");
 	s->unknown = graph_object(s, OBJECT_UNKNOWN);
 	graph_points(s, s->objects.v[s->unknown].content, s->unknown);
+	s->elsewhere = graph_object(s, OBJECT_ELSEWHERE);
+	graph_points(s, s->objects.v[s->elsewhere].content, s->elsewhere);
+	s->bytes = graph_object(s, OBJECT_BYTES);
 	s->any_file = graph_stream(s, OBJECT_DESCRIPTOR, NULL);
 	s->touched = graph_stream(s, OBJECT_DESCRIPTOR, NULL);
 	s->any_descriptor = graph_node(s, HOLDS_ALL);

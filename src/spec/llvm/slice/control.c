@@ -385,20 +385,62 @@ static bool is_null(LLVMValueRef v, int depth)
 	return LLVMIsAPHINode(v) && is_null_everywhere(v, depth);
 }
 
+/* May it lead to where nobody looked, too? */
+static bool may_be_elsewhere(struct slice *s, uint32_t node)
+{
+	if (graph_points_to_kind(s, node, OBJECT_ELSEWHERE))
+		return true;
+	/* Once is enough: most of such a program would be named. */
+	if (s->told_bytes || !s->writes_pointers || !graph_points_to_kind(s, node, OBJECT_BYTES))
+		return false;
+	s->told_bytes = true;
+	return true;
+}
+
+/* What a library function is given to read or write: a pointer that may lead elsewhere. An address at which it is to
+ * make memory is known, or it is a reason, too. */
+static bool is_given_elsewhere(struct slice *s, const struct call *k)
+{
+	LLVMValueRef f = build_bare(LLVMGetCalledValue(k->inst));
+	if (!LLVMIsAFunction(f) || LLVMCountBasicBlocks(f))
+		return false;
+	const char *name = build_name(f);
+	static const struct {
+		const char *name;
+		unsigned address;
+	} places[] = {{"mmap", 0}, {"mmap64", 0}, {"mremap", 4}, {"shmat", 1}};
+	for (unsigned i = 0; i < k->n_arguments; i++) {
+		LLVMValueRef v = LLVMGetOperand(k->inst, i);
+		if (LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMPointerTypeKind)
+			continue;
+		for (size_t p = 0; p < sizeof(places) / sizeof(places[0]); p++)
+			if (places[p].address == i && strcmp(places[p].name, name) == 0 && !is_null(v, 0) &&
+			    !graph_points_anywhere(s, k->argument[i]))
+				return true;
+		if (library_follows(name, i, k->n_fixed) && may_be_elsewhere(s, k->argument[i]))
+			return true;
+	}
+	return false;
+}
+
 /* A pointer that leads nowhere came from where nobody looked: read from a file, made of a number, or it is always NULL,
- * and then what is done with it is not done. */
+ * and then what is done with it is not done. So did one that may lead elsewhere than to what is known. */
 static void check_pointer(struct control *c, LLVMValueRef i)
 {
 	struct slice *s = c->s;
-	LLVMValueRef p = LLVMIsALoadInst(i) ? LLVMGetOperand(i, 0) : LLVMIsAStoreInst(i) ? LLVMGetOperand(i, 1) : NULL;
+	unsigned at = LLVMIsALoadInst(i) || LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i) ? 0 : 1;
+	LLVMValueRef p = !at || LLVMIsAStoreInst(i) ? LLVMGetOperand(i, at) : NULL;
 	uint32_t call = map_get(&s->call_of, (uintptr_t)i);
 	bool library = call != VEC_NONE && s->calls.v[call].targets.n == 0 && LLVMGetFirstUse(i);
+	bool elsewhere = call != VEC_NONE && (is_given_elsewhere(s, &s->calls.v[call]) ||
+	                                      (s->calls.v[call].callee && may_be_elsewhere(s, s->calls.v[call].callee)));
 	if (library && LLVMGetTypeKind(LLVMTypeOf(i)) == LLVMPointerTypeKind)
 		p = i; /* what a library function gave */
-	if (!p || is_null(p, 0))
-		return;
-	uint32_t node = build_value(s, p);
-	if (!node || !graph_set(s, node))
+	if (p && !is_null(p, 0)) {
+		uint32_t node = build_value(s, p);
+		elsewhere |= !node || !graph_points_anywhere(s, node) || (p != i && may_be_elsewhere(s, node));
+	}
+	if (elsewhere)
 		graph_reason(s, "a pointer of unknown origin", "", i, c->function);
 }
 

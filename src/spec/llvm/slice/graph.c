@@ -207,11 +207,25 @@ struct stream_use *graph_stream_use(struct slice *s, uint32_t handle, uint32_t n
 	return u;
 }
 
-bool graph_points_to_stream(const struct slice *s, uint32_t node)
+bool graph_points_to_kind(const struct slice *s, uint32_t node, enum object_kind kind)
 {
 	const uint64_t *set = graph_set(s, node);
 	for (uint32_t o = 0; set && o < s->objects.n; o++)
-		if (s->objects.v[o].kind == OBJECT_STREAM && set_has(set, o))
+		if (s->objects.v[o].kind == kind && set_has(set, o))
+			return true;
+	return false;
+}
+
+bool graph_points_to_stream(const struct slice *s, uint32_t node)
+{
+	return graph_points_to_kind(s, node, OBJECT_STREAM);
+}
+
+bool graph_points_anywhere(const struct slice *s, uint32_t node)
+{
+	const uint64_t *set = graph_set(s, node);
+	for (size_t i = 0; set && i < s->words; i++)
+		if (set[i] & ~(i == s->bytes / 64 ? 1ull << (s->bytes % 64) : 0))
 			return true;
 	return false;
 }
@@ -306,7 +320,8 @@ static void on_object(struct slice *s, uint32_t node, uint32_t o)
 	const struct object *object = &s->objects.v[o];
 	for (uint32_t i = s->nodes.v[node].accesses; i != VEC_NONE; i = s->accesses.v[i].next) {
 		const struct access *a = &s->accesses.v[i];
-		if (!a->points || object->kind == OBJECT_FUNCTION || object->kind == OBJECT_DESCRIPTOR)
+		if (!a->points || object->kind == OBJECT_FUNCTION || object->kind == OBJECT_DESCRIPTOR ||
+		    object->kind == OBJECT_BYTES)
 			continue;
 		if (a->store)
 			graph_copy(s, a->value, object->content);
@@ -317,7 +332,7 @@ static void on_object(struct slice *s, uint32_t node, uint32_t o)
 		const struct taker t = s->takers.v[i];
 		if (object->kind == OBJECT_FUNCTION)
 			call_target(s, t.call, object->function, t.callback);
-		else if (object->kind == OBJECT_UNKNOWN)
+		else if (object->kind == OBJECT_UNKNOWN || object->kind == OBJECT_ELSEWHERE)
 			s->calls.v[t.call].unresolved = true;
 	}
 }

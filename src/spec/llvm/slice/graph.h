@@ -28,7 +28,9 @@ enum object_kind {
 	OBJECT_FUNCTION,
 	OBJECT_STREAM,     /* a FILE, or what else stands for something opened; a pointer */
 	OBJECT_DESCRIPTOR, /* the same, a number */
-	OBJECT_UNKNOWN     /* what libraries have: it may be a function */
+	OBJECT_UNKNOWN,    /* what libraries have: it may be a function */
+	OBJECT_ELSEWHERE,  /* what lies at an address that is a constant, or was made of text */
+	OBJECT_BYTES       /* none: the pointer may be made of bytes that were read */
 };
 
 /* in, out, position: nodes of streams and descriptors: what is read from it, what is written, and where. */
@@ -173,11 +175,13 @@ struct slice {
 	 * does it open something? */
 	bool pipes, wide, rounds, moves, seeks, opens;
 	bool inside_streams;                    /* code looks into a FILE, as macros do */
+	bool writes_pointers;                   /* it may; known after it is solved */
+	bool told_bytes;                        /* a pointer that may be made of bytes is among the reasons */
 	uint32_t descriptor[3], any_descriptor; /* nodes of the constants 0, 1, 2 and of all others */
 	uint32_t standard[3];                   /* objects: streams */
 	uint32_t any_file;                      /* object: a descriptor of which nothing is known: what is read from all */
 	uint32_t touched;                       /* object: the same, where something is done to all */
-	uint32_t unknown;                       /* object */
+	uint32_t unknown, elsewhere, bytes;     /* objects */
 	uint32_t environment;                   /* object: the array; 0: the program has not looked at it */
 	uint32_t exceptions;                    /* node */
 	uint32_t abnormal;                      /* node: whether it ends otherwise than by exit */
@@ -201,7 +205,10 @@ void graph_load(struct slice *s, uint32_t pointer, uint32_t value, bool points);
 void graph_store(struct slice *s, uint32_t value, uint32_t pointer, bool points);
 void graph_take(struct slice *s, uint32_t node, uint32_t call, bool callback);
 struct stream_use *graph_stream_use(struct slice *s, uint32_t handle, uint32_t node, enum stream_way way);
-/* Does it point to a stream? After it is solved. */
+/* After it is solved: does it point to something of which something is known; to something of that kind; to a stream?
+ */
+bool graph_points_anywhere(const struct slice *s, uint32_t node);
+bool graph_points_to_kind(const struct slice *s, uint32_t node, enum object_kind kind);
 bool graph_points_to_stream(const struct slice *s, uint32_t node);
 /* The node of a state, or an object, that has a name: "errno". */
 uint32_t graph_variable(struct slice *s, const char *name);
@@ -242,8 +249,10 @@ const char *build_name(LLVMValueRef v);
 
 /* What its row says. False: there is none. at: NULL, or the instruction. */
 bool library_apply(struct slice *s, uint32_t call, const char *name);
-/* Is there one, or is it of the C++ library? */
+/* Is there one, or is it of those of the C++ library that are known? */
 bool library_knows(const char *name);
+/* Does the function with that name read or write what its argument i points to? False where it has no row. */
+bool library_follows(const char *name, unsigned i, unsigned n_fixed);
 /* Is the variable of a library known? Then its object is made. */
 bool library_variable(struct slice *s, LLVMValueRef v, uint32_t node);
 
@@ -253,7 +262,8 @@ bool library_variable(struct slice *s, LLVMValueRef v, uint32_t node);
 void hidden_find(struct slice *s);
 /* Does the name stand for memory, arguments, or what is open? */
 bool hidden_is_odd_name(const char *name);
-/* After it is solved. */
+/* After it is solved; the first before control_program. */
+void hidden_find_pointers(struct slice *s);
 void hidden_flows(struct slice *s);
 
 /* ---- control and reach (control.c, reach.c) ---- */

@@ -191,9 +191,11 @@ static bool point_to_one(const struct slice *s, uint32_t a, uint32_t b)
 	const uint64_t *x = graph_set(s, a), *y = graph_set(s, b);
 	int n = 0;
 	for (size_t i = 0; i < s->words; i++) {
-		if ((x ? x[i] : 0) != (y ? y[i] : 0))
+		uint64_t mask = i == s->bytes / 64 ? ~(1ull << (s->bytes % 64)) : UINT64_MAX;
+		uint64_t in_x = x ? x[i] & mask : 0;
+		if (in_x != (y ? y[i] & mask : 0))
 			return false;
-		n += x ? __builtin_popcountll(x[i]) : 0;
+		n += __builtin_popcountll(in_x);
 	}
 	return n == 1;
 }
@@ -217,13 +219,16 @@ static void flow_sizes(struct slice *s, uint32_t pointer, uint32_t to)
 			graph_flow(s, s->objects.v[o].size, to);
 }
 
+void hidden_find_pointers(struct slice *s)
+{
+	for (size_t i = 0; i < s->addresses.n; i++)
+		s->writes_pointers |= s->addresses.v[i].way == ADDRESS_WRITTEN && points_to_memory(s, s->addresses.v[i].a);
+}
+
 /* A pointer that is written to a file may be what is read over another: it could point anywhere then. */
 static void check_bytes(struct slice *s)
 {
-	bool written = false;
-	for (size_t i = 0; i < s->addresses.n; i++)
-		written |= s->addresses.v[i].way == ADDRESS_WRITTEN && points_to_memory(s, s->addresses.v[i].a);
-	for (size_t i = 0; i < s->addresses.n && written; i++) {
+	for (size_t i = 0; i < s->addresses.n && s->writes_pointers; i++) {
 		const struct address *x = &s->addresses.v[i];
 		const struct call *c = &s->calls.v[x->b];
 		if (x->way == ADDRESS_READ && points_to_memory(s, x->a))

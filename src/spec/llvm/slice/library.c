@@ -8,6 +8,7 @@
  *   v *v       the same of those behind `...`
  *   i0 o0 p0   of the stream or descriptor that argument 0 is: what is read, what is written (an output), the position
  *   $NAME      a state of the library        static:NAME   an object of the library
+ *   elsewhere  memory of which nothing is known; what is done with it forbids
  *   new        a new object                  stream:0 number:0   something opened, with the name that argument 0 is
  *   !KIND !KIND:0   an input of that kind, with that name
  *   @0 @1 @2   as in `o`, of standard input ...
@@ -30,9 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct row {
-	const char *name, *what;
-} rows[] = {
+static const struct row rows[] = {
 #define ROW(name, what) {name, what},
 #include "spec/llvm/slice/library.def"
 #define ROW(name, what) {name, what},
@@ -102,8 +101,12 @@ static void apply_flow(struct apply *a, const char *word, size_t n)
 		apply_write(a, from, word, k, points);
 		if (*word == 'o' && word[at] == '*' && strncmp(a->name, "fput", 4) != 0)
 			hidden_bytes(a, from, true);
-		if (*word == '*' && word[at] == 'i' && isdigit((unsigned char)word[at + 1]))
+		if (*word == '*' && word[at] == 'i' && isdigit((unsigned char)word[at + 1])) {
+			uint32_t bytes = graph_node(a->s, HOLDS_ALL);
 			hidden_bytes(a, apply_read(a, word, k), false);
+			graph_points(a->s, bytes, a->s->bytes);
+			apply_write(a, bytes, word, k, true);
+		}
 		at += m + 1;
 	}
 }
@@ -160,8 +163,11 @@ static void apply_doubles(struct apply *a)
 static void apply_maps(struct apply *a)
 {
 	LLVMValueRef flags = apply_argument(a, 3);
-	if (!flags || !LLVMIsAConstantInt(flags) || (LLVMConstIntGetSExtValue(flags) & 3) != 2)
-		apply_write(a, apply_read(a, "*r", 2), "o4", 2, false);
+	if (!flags || !LLVMIsAConstantInt(flags) || (LLVMConstIntGetSExtValue(flags) & 3) != 2) {
+		uint32_t from = apply_read(a, "*r", 2);
+		apply_write(a, from, "o4", 2, false);
+		hidden_bytes(a, from, true);
+	}
 }
 
 /* "creates:1": unless what is opened is only read. */
@@ -294,60 +300,27 @@ static void apply_errno(struct apply *a)
 	graph_flow(a->s, c->result, error);
 }
 
-/* What a function of the C++ library may do at most, where there is no row of its own: it reads and writes all that it
- * is given, calls it, throws, and uses the streams that it finds there. */
-static const struct row *cxx_row(const char *name)
-{
-	static const char *const begins[] = {"_ZNSt",  "_ZNKSt", "_ZSt",   "_ZNSo", "_ZNSi", "_ZNSd",
-	                                     "_ZNKSo", "_ZNKSi", "_ZStls", "_ZNSs", "_ZNKSs"};
-	static const char *const files[] = {"basic_ofstream", "basic_ifstream", "basic_fstream", "basic_filebuf"};
-	static const struct row any = {
-	    "",
-	    "maybe **V=new r=D **V=D r<iD **V<iD iD<D oD<D,iD,$locale r<$locale mayend calls $exceptions=static:exception"};
-	static const struct row opens = {"", "maybe *0=stream:1 *0<1,*1 r=0 mayend"};
-	/* Strings and trees: they have no stream and call nothing. */
-	static const char *const own[] = {"_ZNSt7__cxx1112basic_stringI",
-	                                  "_ZNKSt7__cxx1112basic_stringI",
-	                                  "_ZSt18_Rb_tree_",
-	                                  "_ZSt29_Rb_tree_",
-	                                  "_ZSt28_Rb_tree_",
-	                                  "_ZSt17__throw_",
-	                                  "_ZSt19__throw_",
-	                                  "_ZSt20__throw_",
-	                                  "_ZSt24__throw_"};
-	static const char *const hidden[] = {
-	    "filesystem", "random_device", "chrono",    "thread",        "hardware_",   "get_id",    "condition_variable",
-	    "mutex",      "future",        "promise",   "6locale",       "once",        "sync_with", "_handler",
-	    "terminate",  "unexpected",    "xalloc",    "exception_ptr", "current_exc", "rethrow",   "uncaught",
-	    "3pmr",       "atomic",        "semaphore", "latch",         "barrier",     "stop_",     "stacktrace",
-	    "tzdb",       "execution",     "get_new",   "messages"};
-	static const struct row strings = {"", "**V=new r=D **V=D mayend $exceptions=static:exception"};
-	bool found = false;
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-		if (strncmp(name, own[i], strlen(own[i])) == 0)
-			return &strings;
-	/* They read, keep, or wait for what is no stream and not among their arguments. */
-	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
-		if (strstr(name, hidden[i]))
-			return NULL;
-	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
-		found |= strncmp(name, begins[i], strlen(begins[i])) == 0;
-	for (size_t i = 0; found && i < sizeof(files) / sizeof(files[0]); i++)
-		if (strstr(name, files[i]) && (strstr(name, "C1E") || strstr(name, "C2E") || strstr(name, "4openE")))
-			return &opens;
-	return found ? &any : NULL;
-}
-
 bool library_knows(const char *name)
 {
-	return find_row(name) || cxx_row(name);
+	return find_row(name) || library_cxx_row(name);
+}
+
+bool library_follows(const char *name, unsigned i, unsigned n_fixed)
+{
+	const struct row *r = find_row(name) ? find_row(name) : library_cxx_row(name);
+	/* What goes on to a function of the program is looked at there. */
+	bool calls = r && strstr(r->what, "calls");
+	for (const char *p = r ? strpbrk(r->what, "*MD") : NULL; p; p = strpbrk(p + 1, "*MD"))
+		if (((*p != '*' || p[1] == '*') && !calls) || p[1] == (char)('0' + i) || (p[1] == 'v' && i >= n_fixed))
+			return true;
+	return false;
 }
 
 bool library_apply(struct slice *s, uint32_t call, const char *name)
 {
 	const struct row *r = find_row(name);
 	if (!r)
-		r = cxx_row(name);
+		r = library_cxx_row(name);
 	if (!r)
 		return false;
 	struct apply a = {.s = s, .call = call, .name = *r->name ? r->name : name, .what = r->what, .output = VEC_NONE};
@@ -433,6 +406,13 @@ bool library_variable(struct slice *s, LLVMValueRef v, uint32_t node)
 			state_input(s, states[i].state, graph_variable(s, states[i].state));
 			return true;
 		}
+	/* Types, classes of properties and the like; it makes them before anything else, and they stay. */
+	if (strncmp(name, "H5", 2) == 0 && strlen(name) > 4 && strcmp(name + strlen(name) - 2, "_g") == 0) {
+		graph_copy(s, s->any_descriptor, s->objects.v[o].content);
+		return true;
+	}
+	if (strncmp(name, "ompi_mpi_", 9) == 0) /* communicators, types, operations: only their address is used */
+		return true;
 	/* Classes of the C++ library: what is in them may be called. */
 	graph_points(s, s->objects.v[o].content, s->unknown);
 	return strncmp(name, "_ZTV", 4) == 0 || strncmp(name, "_ZTI", 4) == 0 || strncmp(name, "_ZTT", 4) == 0 ||

@@ -4,6 +4,11 @@
 
 #include "spec/llvm/slice/graph.h"
 
+/* What a function does; name: "" where the row is of many functions. */
+struct row {
+	const char *name, *what;
+};
+
 /* One call, and what its row has said of it so far. */
 struct apply {
 	struct slice *s;
@@ -29,6 +34,9 @@ uint32_t apply_read(struct apply *a, const char *word, size_t n);
 void apply_write(struct apply *a, uint32_t from, const char *word, size_t n, bool points);
 /* The node of what the call outputs. */
 uint32_t apply_output(struct apply *a, bool buffered);
+
+/* The row of a function of the C++ library (library_cxx.c); NULL: it is not known. */
+const struct row *library_cxx_row(const char *name);
 
 /* Of each call with a row, after that (hidden.c). */
 void hidden_apply(struct apply *a);

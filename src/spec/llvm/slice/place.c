@@ -146,6 +146,17 @@ static uint32_t object_node(const struct apply *a, uint32_t object)
 	return ret;
 }
 
+/* The node of standard stream i: the one that the program has put in the place of the first, too. */
+static uint32_t standard_stream(const struct apply *a, unsigned i)
+{
+	static const char *const names[] = {"stdin", "stdout", "stderr"};
+	uint32_t ret = object_node(a, a->s->standard[i]);
+	LLVMValueRef v = LLVMGetNamedGlobal(a->s->module, names[i]);
+	if (v)
+		graph_load(a->s, build_value(a->s, v), ret, true);
+	return ret;
+}
+
 /* Adds the input that a word like "!file:0" names (_ is a space). Gives the node that its bytes flow from: the
  * input's own, or one that also has what is known already. */
 static uint32_t input_node(const struct apply *a, const char *word, size_t n)
@@ -182,7 +193,7 @@ static char *word_copy(const char *word, size_t n)
 static uint32_t stream_node(struct apply *a, const char *word)
 {
 	uint32_t ret = graph_node(a->s, HOLDS_NOTHING);
-	uint32_t handle = *word == '@' ? object_node(a, a->s->standard[word[1] - '0']) : simple_value(a, word[1]);
+	uint32_t handle = *word == '@' ? standard_stream(a, (unsigned)(word[1] - '0')) : simple_value(a, word[1]);
 	enum stream_way way = *word == 'p' ? STREAM_POSITION : *word == 'w' ? STREAM_WRITTEN : STREAM_READ;
 	graph_stream_use(a->s, handle, ret, way)->maybe = a->maybe;
 	if (!a->maybe)
@@ -226,6 +237,8 @@ static uint32_t read_object(struct apply *a, const char *word, size_t n)
 		return object_node(a, graph_static(a->s, word_copy(word + 7, n - 7)));
 	if (place_begins(word, n, "extra"))
 		return object_node(a, a->s->functions.v[apply_call(a)->function].extra);
+	if (place_begins(word, n, "elsewhere"))
+		return object_node(a, a->s->elsewhere);
 	if (place_begins(word, n, "environment:"))
 		return environment_variable(a, word, n);
 	return place_begins(word, n, "new") ? object_node(a, allocated(a)) : 0;
@@ -285,7 +298,7 @@ static void write_stream(struct apply *a, uint32_t from, const char *word)
 {
 	struct slice *s = a->s;
 	uint32_t to = apply_output(a, true);
-	uint32_t handle = *word == '@' ? object_node(a, s->standard[word[1] - '0']) : simple_value(a, word[1]);
+	uint32_t handle = *word == '@' ? standard_stream(a, (unsigned)(word[1] - '0')) : simple_value(a, word[1]);
 	graph_flow(s, from, to);
 	graph_stream_use(s, handle, to, STREAM_POSITION)->maybe = a->maybe;
 	graph_stream_use(s, handle, to, STREAM_WRITE)->maybe = a->maybe;
@@ -328,7 +341,7 @@ static void write_state(const struct apply *a, uint32_t from, uint32_t to, bool 
 static void touch_stream(struct apply *a, uint32_t from, const char *word)
 {
 	struct slice *s = a->s;
-	uint32_t handle = *word == '~' ? object_node(a, s->standard[0]) : simple_value(a, word[1]);
+	uint32_t handle = *word == '~' ? standard_stream(a, 0) : simple_value(a, word[1]);
 	uint32_t through = graph_node(s, HOLDS_NOTHING);
 	enum stream_way way = *word == 'p' ? STREAM_SEEK : *word == 'w' ? STREAM_WRITE : STREAM_PUT_BACK;
 	graph_flow(s, from, through);

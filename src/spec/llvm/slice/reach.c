@@ -38,7 +38,8 @@ static struct shared *shared_of(struct memory *m, const uint64_t *set)
 			return &m->shared.v[i];
 	struct shared one = {set, graph_node(s, HOLDS_NOTHING), graph_node(s, HOLDS_NOTHING)};
 	for (uint32_t o = 0; o < s->objects.n; o++)
-		if (in_set(set, o) && s->objects.v[o].kind != OBJECT_FUNCTION && s->objects.v[o].kind != OBJECT_DESCRIPTOR) {
+		if (in_set(set, o) && s->objects.v[o].kind != OBJECT_FUNCTION && s->objects.v[o].kind != OBJECT_DESCRIPTOR &&
+		    s->objects.v[o].kind != OBJECT_BYTES) {
 			graph_flow(s, s->objects.v[o].content, one.read);
 			graph_flow(s, one.written, s->objects.v[o].content);
 		}

@@ -99,6 +99,7 @@ void slice_module(LLVMModuleRef m, struct buf *ret)
 	if (assembly && *assembly)
 		graph_reason(&s, "assembly outside of functions", "", NULL, VEC_NONE);
 	graph_solve(&s);
+	hidden_find_pointers(&s);
 	control_program(&s);
 	reach_write(&s, ret);
 	if (ret->failed)
