@@ -4,11 +4,14 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -237,6 +240,95 @@ CASE(c_pdeathsig)
 		;
 }
 
+/* Waits until the process is on its way out: it has no memory any more, and still its descriptors. */
+static void wait_for_ending(pid_t pid)
+{
+	char name[64], text[4096];
+	snprintf(name, sizeof(name), "/proc/%d/status", pid);
+	for (;;) {
+		int fd = open(name, O_RDONLY);
+		ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+		close(fd);
+		text[n > 0 ? n : 0] = '\0';
+		if (n <= 0 || !strstr(text, "VmSize"))
+			return;
+	}
+}
+
+/* Sends the descriptor over the socket; takes one, the descriptor that it is now. */
+static void hand_over(int sock, int fd)
+{
+	char byte = 'x', room[CMSG_SPACE(sizeof(int))] = {0};
+	struct iovec one = {&byte, 1};
+	struct msghdr m = {.msg_iov = &one, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof(room)};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	must(sendmsg(sock, &m, 0));
+}
+
+static int take_over(int sock)
+{
+	char byte, room[CMSG_SPACE(sizeof(int))];
+	struct iovec one = {&byte, 1};
+	struct msghdr m = {.msg_iov = &one, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof(room)};
+	must(recvmsg(sock, &m, 0));
+	int fd = -1;
+	check(CMSG_FIRSTHDR(&m) != NULL);
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(fd));
+	return fd;
+}
+
+/* A process ends, for as long as it takes to give back its memory. Meanwhile its child, which has been given a pipe of
+ * its parent's, becomes cat. filled: nobody has that pipe open to write any more. */
+static void exec_while_parent_ends(bool filled)
+{
+	const size_t size = (size_t)512 << 20;
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	pid_t pid = spawn();
+	if (pid == 0) {
+		int p[2], sock[2];
+		char *room = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		check(room != MAP_FAILED);
+		must(madvise(room, size, MADV_DONTFORK));
+		must(madvise(room, size, MADV_NOHUGEPAGE));
+		memset(room, 1, size);
+		must(socketpair(AF_UNIX, SOCK_DGRAM, 0, sock));
+		pid_t me = getpid(), two = spawn();
+		if (two == 0) {
+			close(sock[1]);
+			wait_for_ending(me);
+			must(dup2(take_over(sock[0]), 0));
+			execl("/bin/cat", "cat", (char *)NULL);
+			must(-1);
+		}
+		must(pipe(p));
+		put(p[1], "word\n");
+		hand_over(sock[1], p[0]);
+		if (filled) {
+			close(p[0]);
+			close(p[1]);
+		}
+		truth_of(me, "flow", "pipe", num(two)); /* or a link */
+		leave(0);
+	}
+	check(await(pid) == 0);
+	while (wait(NULL) > 0)
+		;
+}
+
+CASE(c_exec_while_parent_ends)
+{
+	exec_while_parent_ends(false);
+}
+
+CASE(c_filled_while_parent_ends)
+{
+	exec_while_parent_ends(true);
+}
+
 /* ---- those that outlive their parent --------------------------------------------------------------------------- */
 
 /* Goes to the background as daemons do, and writes a file when the command has long ended. */
@@ -281,6 +373,8 @@ const struct tcase cases[] = {
     {"kill-child", c_kill_child},
     {"killed-by-child", c_killed_by_child},
     {"pdeathsig", c_pdeathsig},
+    {"exec-while-parent-ends", c_exec_while_parent_ends},
+    {"filled-while-parent-ends", c_filled_while_parent_ends},
     {"+daemon", c_daemon},
     {"+made", c_made},
     {0},

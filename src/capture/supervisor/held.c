@@ -111,13 +111,16 @@ static bool has_written(struct sup *s, struct proc *p)
 }
 
 /* A pipe that nobody was seen writing to, and that nobody can write to any more: a here-document. A shell writes it
- * before it forks, or the fork does, which knows what the shell knew. */
+ * before it forks, or the fork does, which knows what the shell knew. Of one that is over there is a link. */
 static bool fill_here_document(struct sup *s, struct proc *p, struct file *pipe, int64_t time)
 {
 	struct proc *q = p;
 	for (unsigned up = 0; up < 64 && q && !q->execn && !has_written(s, q); up++)
 		q = proc_parent(s, q);
-	if (q)
+	if (q && q->exit_seen) { /* its end was told: no access comes after that */
+		struct event ev = {.link = {.other = q->num, .via = TERM_via_descriptor}};
+		sup_event(s, EVENT_link, time, p, &ev);
+	} else if (q)
 		access_begin(s, q, pipe, ACCESS_WRITE, TERM_via_descriptor, false, TERM_api_inherit,
 		             q == p ? p->exec_start : time, NULL);
 	return q;
@@ -167,7 +170,7 @@ bool proc_meet(struct sup *s, struct proc *p, const struct held *h, size_t n, in
 		struct file *f = h[i].file;
 		struct proc *maker = f->kind == TERM_kind_regular && f->gone && !f->met ? p : NULL;
 		for (unsigned up = 0; maker && (maker = proc_parent(s, maker)) && up < 64; up++)
-			if (maker->tmpfile_tid)
+			if (maker->tmpfile_tid && !maker->exit_seen)
 				proc_nameless(s, maker);
 		if (!is_stream_kind(f) || f->live) {
 			if (f->kind == TERM_kind_pipe) {
@@ -178,11 +181,11 @@ bool proc_meet(struct sup *s, struct proc *p, const struct held *h, size_t n, in
 		}
 		bool fresh = !f->met;
 		/* Whoever made it is an ancestor, and may hold the other end without ever being stopped again (x=$(cat f) in a
-		 * shell). */
+		 * shell). What one had whose end was told, and who still gives back its memory, was looked at then. */
 		struct proc *q = walked ? NULL : p;
 		for (unsigned up = 0; q && (q = proc_parent(s, q)) && up < 64; up++) {
-			struct held *theirs;
-			size_t m = proc_walk(s, q, false, &theirs);
+			struct held *theirs = NULL;
+			size_t m = q->exit_seen ? 0 : proc_walk(s, q, false, &theirs);
 			for (size_t k = 0; k < m; k++)
 				if (is_stream_kind(theirs[k].file))
 					hold_found(s, q, &theirs[k]);
