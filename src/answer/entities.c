@@ -281,8 +281,13 @@ void version_name(struct buf *b, const struct version_info *v, const struct file
 	} else if (f->kind == TERM_kind_pipe || !f->path.n) {
 		buf_printf(b, "%s", term_name(SET_kind, f->kind));
 	} else {
-		struct str inet = str_of("inet:");
+		struct str inet = str_of("inet:"), mpi = str_of("mpi:");
 		bool address = f->kind == TERM_kind_socket && str_starts(f->path, inet);
+		if (f->kind == TERM_kind_socket && str_starts(f->path, mpi)) {
+			buf_printf(b, "messages of MPI, ");
+			fmt_path(b, str_n(f->path.p + mpi.n, f->path.n - mpi.n));
+			return;
+		}
 		buf_printf(b, "%s ", term_name(SET_kind, f->kind));
 		fmt_path(b, address ? str_n(f->path.p + inet.n, f->path.n - inet.n) : f->path);
 		if (f->within && f->versions > 1) /* most objects have one */

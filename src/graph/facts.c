@@ -458,7 +458,7 @@ static void apply_access(struct facts *f, const struct event *ev)
 	                      .part = ev->access.part < UINT32_MAX ? (uint32_t)ev->access.part : UINT32_MAX,
 	                      .mode = (uint16_t)ev->access.mode & 0xff,
 	                      .via = ev->access.via <= TERM_via_sync ? (uint8_t)ev->access.via : TERM_via_data,
-	                      .api = ev->access.api <= TERM_api_hdf5 ? (uint8_t)ev->access.api : TERM_api_other,
+	                      .api = ev->access.api <= TERM_api_mpi ? (uint8_t)ev->access.api : TERM_api_other,
 	                      .sure = ev->access.sure != 0};
 	if (ev->access.as_session) {
 		struct gmore *m = access_more(g, a);

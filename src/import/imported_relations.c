@@ -72,7 +72,7 @@ static int take_own_access(struct imported *t, const struct doc_statement *st, s
 	/* A cache's or a lock's is found by its name, again. */
 	if (imported_regular(t, a->version) && (a->via == TERM_via_cache || a->via == TERM_via_sync))
 		a->via = TERM_via_data;
-	a->api = (uint8_t)imported_term(SET_api, imported_text(t, st, ATTR_api), TERM_api_hdf5, TERM_api_other);
+	a->api = (uint8_t)imported_term(SET_api, imported_text(t, st, ATTR_api), TERM_api_mpi, TERM_api_other);
 	if (imported_count(t, st, ATTR_accessMode, &mode))
 		a->mode = (uint16_t)(mode & 0xff);
 	imported_count(t, st, ATTR_count, &a->count);

@@ -136,6 +136,8 @@ int fold_jobs_private(const struct fold_jobs *j, struct store *s, store_id versi
 		return r;
 	if (!may_be_transport(&v, &f))
 		return 0;
+	if (f.kind == TERM_kind_socket && str_starts(f.path, str_of("mpi:")))
+		return 1; /* messages: also between ranks that are not in the view */
 	bool served = v.origin == ORIGIN_OBSERVED || f.kind != TERM_kind_socket;
 	for (int side = 0; side < 2 && r > 0; side++) {
 		r = side ? store_readers(s, version, &e) : store_gens(s, version, &e);

@@ -140,7 +140,8 @@ static uint8_t access_reading(const struct pacc *a)
 	unsigned mode = layout_get(a->bits, LAYOUT_MODE, 8);
 	if (layout_get(a->bits, LAYOUT_READ_BYTES, 1) && a->bytes_read)
 		return TERM_reading_counted;
-	if (mode & ACCESS_PROGRAM || layout_get(a->bits, LAYOUT_API, 4) == TERM_api_hdf5)
+	unsigned api = (unsigned)layout_get(a->bits, LAYOUT_API, 4);
+	if (mode & ACCESS_PROGRAM || api == TERM_api_hdf5 || api == TERM_api_mpi)
 		return TERM_reading_read;
 	if (layout_get(a->bits, LAYOUT_VIA, 3) == TERM_via_descriptor && layout_get(a->bits, LAYOUT_SURE, 1) &&
 	    !(mode & (ACCESS_WRITE | ACCESS_STATE)))

@@ -255,6 +255,7 @@ void channel_emit_app(struct sup *s, const struct channel_image *image)
 	for (size_t i = 0; i < image->n; i++)
 		app_read_entries(image->windows[i].p, image->windows[i].n, emit_app_entry, &t);
 	emit_app_activities(&t);
+	app_emit_messages(s, image);
 	if (t.dropped)
 		sup_gap(s, h->pid ? proc_by_pid(s, (pid_t)h->pid) : NULL, TERM_gap_limit, t.dropped,
 		        "annotations of a program were lost for lack of space");

@@ -62,8 +62,9 @@ enum app_kind {
 	APP_USED,
 	APP_GENERATED,
 	APP_TAG,
-	APP_RANK,  /* MPI told its rank; number: rank, step: size, id: level of threads; value: library */
-	APP_MPIIO, /* one kind of MPI-IO calls on one file, see struct app_mpiio */
+	APP_RANK,   /* MPI told its rank; number: rank, step: size, id: level of threads; value: library */
+	APP_MPIIO,  /* one kind of MPI-IO calls on one file, see struct app_mpiio */
+	APP_MPIMSG, /* calls that moved data between ranks, see struct app_mpimsg */
 	APP_KINDS
 };
 #define APP_HAS_STEP 1u
@@ -91,6 +92,28 @@ struct app_mpiio {
 	uint64_t ranks;
 };
 static_assert(sizeof(struct app_mpiio) == 72, "layout");
+
+/* The value of APP_MPIMSG: what one rank sent to another one, or got of it; or a collective call of some ranks. */
+enum {
+	APP_MSG_PEER,      /* from, to */
+	APP_MSG_FROM_ROOT, /* from: the root's data went to all of them */
+	APP_MSG_TO_ROOT,   /* to: all of theirs went to the root */
+	APP_MSG_AMONG,     /* all to all */
+	APP_MSG_UNTOLD     /* between which ranks is not known */
+};
+#define APP_MSG_WRITES 1u  /* this rank gave data */
+#define APP_MSG_READS 2u   /* it got data */
+#define APP_MSG_MAY 4u     /* perhaps */
+#define APP_MSG_GOES_ON 8u /* when it was over was not seen */
+struct app_mpimsg {
+	uint32_t op, how;
+	int32_t from, to;      /* ranks in MPI_COMM_WORLD; -1: does not apply, or (from, of a receive) whoever */
+	uint32_t ranks, pad;   /* of the communicator; of a peer, of MPI_COMM_WORLD */
+	uint64_t members, job; /* hash of its ranks, 0 all of MPI_COMM_WORLD; of the launcher's words, 0 none */
+	uint64_t calls, bytes; /* bytes: that were given */
+	int64_t first, last;   /* the first call began, the last one ended */
+};
+static_assert(sizeof(struct app_mpimsg) == 72, "layout");
 
 static_assert(sizeof(struct app_head) <= APP_HEAD, "layout");
 static_assert(APP_CLAIM_MAX * APP_CHUNK >=

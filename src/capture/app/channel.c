@@ -1,6 +1,7 @@
 #include "capture/app/channel.h"
 
 #include "base/io.h"
+#include "capture/app/images.h"
 #include "capture/preload/preload_library.h"
 #include "capture/supervisor/super.h"
 
@@ -438,5 +439,12 @@ static void channel_sweep(struct sup *s, bool all)
 	channel_remove(c);
 }
 
+/* Notes what an event says of processes, where that is kept. */
+static void channel_event(struct sup *s, const struct event *ev)
+{
+	if (s->images)
+		images_note(s->images, ev);
+}
+
 const struct feature app_feature = {
-    .name = "app", .owns = channel_has, .nested = channel_nested, .sweep = channel_sweep};
+    .name = "app", .owns = channel_has, .nested = channel_nested, .sweep = channel_sweep, .event = channel_event};

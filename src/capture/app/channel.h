@@ -56,6 +56,8 @@ struct channel_image {
 };
 /* Prefix a: annotations and MPI. */
 void channel_emit_app(struct sup *s, const struct channel_image *image);
+/* Of these what ranks of MPI sent each other, where s->images is kept. */
+void app_emit_messages(struct sup *s, const struct channel_image *image);
 /* Prefix h: HDF5. */
 void channel_emit_h5(struct sup *s, const struct channel_image *image);
 

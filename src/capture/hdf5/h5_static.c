@@ -1,6 +1,5 @@
 #include "capture/hdf5/h5_static.h"
 
-#include "capture/app/images.h"
 #include "capture/supervisor/super.h"
 
 #include <elf.h>
@@ -142,11 +141,4 @@ static void inside_look(struct sup *s, struct proc *p, const struct file *exe)
 		sup_gap(s, p, TERM_gap_hdf5, 0, "HDF5 linked into the program is not observed");
 }
 
-/* Notes what an event says of processes, if images are followed. */
-static void inside_event(struct sup *s, const struct event *ev)
-{
-	if (s->images)
-		images_note(s->images, ev);
-}
-
-const struct feature hdf5_feature = {.name = "hdf5", .exec = inside_look, .event = inside_event};
+const struct feature hdf5_feature = {.name = "hdf5", .exec = inside_look};

@@ -13,7 +13,7 @@ struct sup;
 
 /* NULL: no memory; then nothing is looked for. */
 struct inside *inside_new(void);
-/* Looks into each program that begins, where s->inside is not NULL, and keeps s->images, if that is not NULL. */
+/* Looks into each program that begins, where s->inside is not NULL. */
 extern const struct feature hdf5_feature;
 
 #endif

@@ -185,7 +185,7 @@ static void enter_hdf5(struct keeper *k, const char *command, const char *what)
 	const char *why = NULL;
 	if (!preload_library_path("../capture/hdf5", "libstemma-hdf5.so", library, sizeof(library)))
 		why = "objects of HDF5 files are not recorded: the library for --hdf5 was not found";
-	else if (!k->channel.path[0] || !(s->images = images_new()))
+	else if (!k->channel.path[0] || (!s->images && !(s->images = images_new())))
 		why = "objects of HDF5 files are not recorded: out of memory";
 	else if (!preload_library_enter(library, command))
 		why = "objects of HDF5 files are not recorded: the program cannot load the library for --hdf5";
@@ -205,6 +205,8 @@ static void enter_mpi(struct sup *s, const char *command)
 	if (!preload_library_path("../capture/mpi", "libstemma-mpi.so", library, sizeof(library)) ||
 	    !preload_library_enter(library, command))
 		sup_gap(s, NULL, TERM_gap_lost, 0, "MPI is not observed: its library was not found or cannot be preloaded");
+	else if (!s->images && !(s->images = images_new()))
+		sup_gap(s, NULL, TERM_gap_lost, 0, "which ranks of MPI sent to each other is not recorded: out of memory");
 }
 
 /* Descriptors of ours must not take the place of standard ones that are missing. False: they would. */

@@ -1,6 +1,6 @@
 /* mpi.c - libstemma-mpi.so, which `stemma run --mpi` has the dynamic linker load first: stands before MPI_Init and the
  * MPI_File_ functions, and tells through the channel (capture/app) which rank the process is, and which files it used
- * through MPI-IO, how often, how much and how long.
+ * through MPI-IO, how often, how much and how long. mpi_messages.c stands before what moves data between ranks.
  *
  * Built without mpi.h, and serves Open MPI and the libraries of MPICH's ABI alike: handles are passed on as they came
  * (an int of MPICH in the lower half of a register), and of what differs only two handles are needed, which are known
@@ -10,7 +10,7 @@
  * Both names of each function are stood before, MPI_ and PMPI_: a Fortran program comes by the second in one library
  * and by the first in the other. Only the outermost call counts. No malloc, no stdio, no lock; errno is the program's.
  */
-#include "capture/app/app_tape.h"
+#include "capture/mpi/mpi_int.h"
 
 #include "capture/interpose/symbols.h"
 #include "event/event.h"
@@ -20,14 +20,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EXPORT __attribute__((visibility("default")))
-#define ERR_OTHER 15 /* where there is no such function at all, which cannot be: who called it was linked with it */
-#define FILES 512    /* open at once; more are not told apart, and are not told of */
+#define FILES 512 /* open at once; more are not told apart, and are not told of */
 #define PATH_ROOM 1024
 #define VERSION_ROOM 8192 /* MPI_MAX_LIBRARY_VERSION_STRING of both */
 #define MPICH_COMM_WORLD 0x44000000
-
-typedef uintptr_t handle; /* an int or a pointer */
 
 /* ---- the real functions ---- */
 
@@ -39,7 +35,7 @@ static bool is_mpi(const char *file)
 
 /* Libraries of a plug-in's own scope (RTLD_LOCAL) are not next to anybody. The linker's lock is not taken
  * (inject/symbols.h): who holds it may wait for this thread. */
-static void *find_real_call(const char *name, const void *caller)
+void *mpi_find_real_call(const char *name, const void *caller)
 {
 	int e = errno;
 	struct symbol s = {symbols_next_one(name), name};
@@ -51,22 +47,10 @@ static void *find_real_call(const char *name, const void *caller)
 	return s.f;
 }
 
-/* The address of the real function, found once; racing threads find the same. */
-#define REAL(type, name)                                                                                               \
-	({                                                                                                                 \
-		static void *real_at;                                                                                          \
-		void *real_f = __atomic_load_n(&real_at, __ATOMIC_RELAXED);                                                    \
-		if (__builtin_expect(!real_f, 0))                                                                              \
-			__atomic_store_n(&real_at, real_f = find_real_call(name, __builtin_return_address(0)), __ATOMIC_RELAXED);  \
-		(type) real_f;                                                                                                 \
-	})
-
 /* ---- which library ---- */
 
-static handle world;
-static bool known;
-
-static __thread unsigned inside __attribute__((tls_model("initial-exec")));
+struct mpi_library mpi_library;
+__thread unsigned mpi_inside __attribute__((tls_model("initial-exec")));
 
 /* Does the text begin with `with`? */
 static bool text_begins(const char *text, const char *with)
@@ -87,26 +71,30 @@ static void note_mpi_world(int level)
 	int (*get_size)(handle, int *) = REAL(int (*)(handle, int *), "PMPI_Comm_size");
 	/* Of Open MPI the handle is the address of an object, of which a program that was not linked for any address has a
 	 * copy. The library is asked which one it goes by: Fortran's number for it is 0 there. */
-	handle (*ompi)(int) = find_real_call("ompi_mpi_comm_world", __builtin_return_address(0))
+	handle (*ompi)(int) = mpi_find_real_call("ompi_mpi_comm_world", __builtin_return_address(0))
 	                          ? REAL(handle(*)(int), "PMPI_Comm_f2c")
 	                          : NULL;
 	if (!get_version || get_version(version, &n) != 0)
 		version[0] = '\0';
 	version[sizeof(version) - 1] = '\0';
-	known = get_rank && get_size;
-	if (known && ompi && text_begins(version, "Open MPI"))
-		world = ompi(0);
-	else if (known && !ompi &&
+	mpi_library.known = get_rank && get_size;
+	if (mpi_library.known && ompi && text_begins(version, "Open MPI"))
+		mpi_library.world = ompi(0);
+	else if (mpi_library.known && !ompi &&
 	         (text_begins(version, "MPICH") || text_begins(version, "Intel(R) MPI") ||
 	          text_begins(version, "MVAPICH") || strstr(version, "CRAY MPICH")))
-		world = MPICH_COMM_WORLD;
+		mpi_library.world = MPICH_COMM_WORLD;
 	else
-		known = false;
-	if (known && (!world || get_rank(world, &rank) != 0 || get_size(world, &size) != 0 || rank < 0 || size <= rank))
-		known = false;
+		mpi_library.known = false;
+	if (mpi_library.known && (!mpi_library.world || get_rank(mpi_library.world, &rank) != 0 ||
+	                          get_size(mpi_library.world, &size) != 0 || rank < 0 || size <= rank))
+		mpi_library.known = false;
+	mpi_library.open_mpi = ompi != NULL;
+	mpi_library.rank = rank;
+	mpi_library.size = size;
 	memcpy(app_tape_tool, "mpi", 4);
 	struct app_entry e = {.kind = APP_RANK,
-	                      .flags = known ? 0 : APP_RANK_UNKNOWN,
+	                      .flags = mpi_library.known ? 0 : APP_RANK_UNKNOWN,
 	                      .id = (uint64_t)(level < 0 || level > 3 ? 0 : level),
 	                      .number = (uint64_t)rank,
 	                      .step = size};
@@ -118,6 +106,7 @@ static void note_mpi_world(int level)
 
 struct file {
 	handle fh; /* 0: free */
+	struct mpi_ranks together;
 	uint64_t ranks;
 	struct app_mpiio *rows[7][2]; /* by op and collective; where the recorder reads them */
 	size_t npath;
@@ -196,6 +185,7 @@ static void note_mpi_opened(const char *name, handle comm, handle fh, int64_t t0
 		if (!__atomic_compare_exchange_n(&f->fh, &none, wip, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			continue;
 		memset(f->rows, 0, sizeof(f->rows));
+		f->together = mpi_ranks_of(comm);
 		f->npath = absolute_file_name(name, f->path);
 		f->ranks = get_size && get_size(comm, &size) == 0 && size > 0 ? (uint64_t)size : 0;
 		__atomic_store_n(&f->fh, fh, __ATOMIC_RELEASE);
@@ -206,7 +196,7 @@ static void note_mpi_opened(const char *name, handle comm, handle fh, int64_t t0
 }
 
 /* How many bytes n elements of an MPI datatype are. 0: n is not positive, or the type has no size. */
-static uint64_t datatype_bytes(handle type, int64_t n)
+uint64_t mpi_datatype_bytes(handle type, int64_t n)
 {
 	int size = 0;
 	int (*get_size)(handle, int *) = REAL(int (*)(handle, int *), "PMPI_Type_size");
@@ -214,31 +204,6 @@ static uint64_t datatype_bytes(handle type, int64_t n)
 }
 
 /* ---- what is stood before ---- */
-
-/* Defines MPI_NAME and PMPI_NAME. `params` and `args` are theirs; `before` and `after` stand around the call of the
- * outermost one, where somebody records. */
-#define STAND_BEFORE(name, params, args, after)                                                                        \
-	STAND_ONE(MPI_##name, params, args, after)                                                                         \
-	STAND_ONE(PMPI_##name, params, args, after)
-#define STAND_ONE(name, params, args, after)                                                                           \
-	EXPORT int name params;                                                                                            \
-	EXPORT int name params                                                                                             \
-	{                                                                                                                  \
-		int(*f) params = REAL(int(*) params, #name);                                                                   \
-		if (!f)                                                                                                        \
-			return ERR_OTHER;                                                                                          \
-		if (inside || !app_tape_on())                                                                                  \
-			return f args;                                                                                             \
-		int64_t t0 = app_tape_now();                                                                                   \
-		inside++;                                                                                                      \
-		int rc = f args;                                                                                               \
-		int e = errno;                                                                                                 \
-		(void)t0;                                                                                                      \
-		after;                                                                                                         \
-		errno = e;                                                                                                     \
-		inside--;                                                                                                      \
-		return rc;                                                                                                     \
-	}
 
 STAND_BEFORE(Init, (int *argc, char ***argv), (argc, argv), {
 	if (rc == 0)
@@ -251,7 +216,7 @@ STAND_BEFORE(Init_thread, (int *argc, char ***argv, int required, int *provided)
 
 STAND_BEFORE(File_open, (handle comm, const char *name, int mode, handle info, handle *fh),
              (comm, name, mode, info, fh), {
-	             if (rc == 0 && known && fh)
+	             if (rc == 0 && mpi_library.known && fh)
 		             note_mpi_opened(name, comm, *fh, t0);
              })
 
@@ -261,11 +226,11 @@ STAND_BEFORE(File_open, (handle comm, const char *name, int mode, handle info, h
 	EXPORT int name(handle *fh)                                                                                        \
 	{                                                                                                                  \
 		int (*f)(handle *) = REAL(int (*)(handle *), #name);                                                           \
-		struct file *is = !inside && fh && app_tape_on() ? find_mpi_file(*fh) : NULL;                                  \
+		struct file *is = !mpi_inside && fh && app_tape_on() ? find_mpi_file(*fh) : NULL;                              \
 		if (!f)                                                                                                        \
 			return ERR_OTHER;                                                                                          \
 		int64_t t0 = is ? app_tape_now() : 0;                                                                          \
-		inside++;                                                                                                      \
+		mpi_inside++;                                                                                                  \
 		int rc = f(fh), e = errno;                                                                                     \
 		if (is) {                                                                                                      \
 			count_mpi_call(is, TERM_mpiop_close, true, t0, rc, 0);                                                     \
@@ -273,7 +238,7 @@ STAND_BEFORE(File_open, (handle comm, const char *name, int mode, handle info, h
 				__atomic_store_n(&is->fh, 0, __ATOMIC_RELEASE);                                                        \
 		}                                                                                                              \
 		errno = e;                                                                                                     \
-		inside--;                                                                                                      \
+		mpi_inside--;                                                                                                  \
 		return rc;                                                                                                     \
 	}
 CLOSE(MPI_File_close)
@@ -284,6 +249,8 @@ CLOSE(PMPI_File_close)
 		struct file *is = find_mpi_file(fh);                                                                           \
 		if (is)                                                                                                        \
 			count_mpi_call(is, op, collective, t0, rc, bytes);                                                         \
+		if (is && rc == 0 && collective && ((op) == TERM_mpiop_read || (op) == TERM_mpiop_write))                      \
+			mpi_tell_together(&is->together, bytes, t0);                                                               \
 	}
 
 STAND_BEFORE(File_sync, (handle fh), (fh), COUNTED(TERM_mpiop_sync, true, 0))
@@ -293,16 +260,16 @@ STAND_BEFORE(File_preallocate, (handle fh, int64_t size), (fh, size), COUNTED(TE
 /* (fh, buf, count, type, status or request), the same at an offset, and the first half of a split collective one. */
 #define FIVE(name, number, op, collective)                                                                             \
 	STAND_BEFORE(File_##name, (handle fh, void *buf, number n, handle type, void *last), (fh, buf, n, type, last),     \
-	             COUNTED(op, collective, datatype_bytes(type, (int64_t)n)))
+	             COUNTED(op, collective, mpi_datatype_bytes(type, (int64_t)n)))
 #define SIX(name, number, op, collective)                                                                              \
 	STAND_BEFORE(File_##name, (handle fh, int64_t at, void *buf, number n, handle type, void *last),                   \
-	             (fh, at, buf, n, type, last), COUNTED(op, collective, datatype_bytes(type, (int64_t)n)))
+	             (fh, at, buf, n, type, last), COUNTED(op, collective, mpi_datatype_bytes(type, (int64_t)n)))
 #define FOUR(name, number, op)                                                                                         \
 	STAND_BEFORE(File_##name, (handle fh, void *buf, number n, handle type), (fh, buf, n, type),                       \
-	             COUNTED(op, true, datatype_bytes(type, (int64_t)n)))
+	             COUNTED(op, true, mpi_datatype_bytes(type, (int64_t)n)))
 #define FIVE_AT(name, number, op)                                                                                      \
 	STAND_BEFORE(File_##name, (handle fh, int64_t at, void *buf, number n, handle type), (fh, at, buf, n, type),       \
-	             COUNTED(op, true, datatype_bytes(type, (int64_t)n)))
+	             COUNTED(op, true, mpi_datatype_bytes(type, (int64_t)n)))
 
 #define ALL_OF(verb, op)                                                                                               \
 	FIVE(verb, int, op, false)                                                                                         \

@@ -156,6 +156,15 @@ static int look_at_users(struct tree *t)
 	return 0;
 }
 
+/* Gives the number of the digits that it begins with. */
+static uint64_t decimal_of(struct str s)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < s.n && i < 18 && s.p[i] >= '0' && s.p[i] <= '9'; i++)
+		n = n * 10 + (uint64_t)(s.p[i] - '0');
+	return n;
+}
+
 /* Describes an execution or stage. As describe_version, of the node's execution or stage. */
 static int describe_exec(struct tree *t, uint32_t node)
 {
@@ -165,12 +174,17 @@ static int describe_exec(struct tree *t, uint32_t node)
 	if (r != 0)
 		return r;
 	r = exec_name(t->v->s, id, true, ARGV_MAX, &t->names);
-	if (t->shape.ranks[node])
-		buf_printf(&t->names, "  [%llu ranks]", (unsigned long long)t->shape.ranks[node]);
 	if (r >= 0)
 		r = store_exec(t->v->s, id, &x);
 	if (r <= 0)
 		return r;
+	if (t->shape.ranks[node]) {
+		bool some = decimal_of(x.ranks) > t->shape.ranks[node];
+		buf_printf(&t->names, "  [%llu%s", (unsigned long long)t->shape.ranks[node], some ? " of " : "");
+		if (some)
+			fmt_name(&t->names, x.ranks);
+		buf_printf(&t->names, " ranks]");
+	}
 	struct buf *b = &t->notes;
 	fmt_time(b, x.start, true);
 	buf_printf(b, ", ");
@@ -502,6 +516,8 @@ static void print_rest(const struct tree *t)
 	count_line(&b, om[OMIT_cache], "input of a writer of a cache", "inputs of writers of caches");
 	count_line(&b, om[OMIT_empty], "input of a writer of an empty file", "inputs of writers of empty files");
 	count_line(&b, om[OMIT_sync], "coordination edge", "coordination edges");
+	count_line(&b, om[OMIT_transport], "edge through what MPI's library shares between ranks",
+	           "edges through what MPI's library shares between ranks");
 	count_line(&b, t->shape.held, "stream that may not have been read", "streams that may not have been read");
 	if (b.n)
 		printf("left out: %s (--all)\n", buf_cstr(&b));

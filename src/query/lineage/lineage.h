@@ -35,6 +35,7 @@ enum lineage_omit {
 	OMIT_engine,       /* versions: what Snakemake or ninja keep of what they did (engine_bookkeeping) */
 	OMIT_container,    /* an HDF5 file, beside its objects: they tell all of it that counts */
 	OMIT_housekeeping, /* attributes by which HDF5 and netCDF keep a file in order (objects_is_housekeeping) */
+	OMIT_transport,    /* edges to what carries messages of MPI, of ranks that told of these */
 	OMIT_COUNT
 };
 /* The names of the above, as in the JSON. */

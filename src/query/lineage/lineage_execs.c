@@ -91,6 +91,8 @@ static int follow_files(struct lineage_walk *w, uint32_t i, struct lineage_bound
 	struct objects_hidden hidden = {0};
 	w->got.parts = true;
 	int r = up ? store_uses(w->s, id, &w->got) : store_outputs(w->s, id, &w->got);
+	if (r == 0)
+		r = lineage_drop_transport(w, i, &w->got);
 	if (r == 0 && !w->o->all && !w->o->wholes)
 		r = objects_choose(&w->objects, id, !up, &w->got, &hidden);
 	for (; r == 0 && hidden.objects; hidden.objects--)

@@ -251,6 +251,15 @@ void lineage_settle(struct lineage_walk *w, uint32_t i, uint32_t host, bool obje
 /* Is it a version of an object of an HDF5 file? 1, 0, -errno. */
 int lineage_is_object(struct lineage_walk *w, store_id version);
 
+/* ---- lineage_messages.c ---- */
+
+/* Of the edges from execution i, to what it used or made: takes out those to what carries messages of MPI alone, where it
+ * told of these. 0 or -errno. */
+int lineage_drop_transport(struct lineage_walk *w, uint32_t i, struct edges *got);
+/* Of the edges from version i, to who made or used it: takes out those to such ranks, where it is such a thing. 0 or
+ * -errno. */
+int lineage_drop_ranks(struct lineage_walk *w, uint32_t i, struct edges *got);
+
 /* ---- lineage_class.c ---- */
 
 /* Finds out what version node i is, once. 0 or -errno. */

@@ -19,6 +19,7 @@ const char *const lineage_omit_name[OMIT_COUNT] = {
     [OMIT_container] = "container",
     [OMIT_engine] = "engine",
     [OMIT_housekeeping] = "housekeeping",
+    [OMIT_transport] = "transport",
 };
 
 /* Is a version of that class data, or a script? */

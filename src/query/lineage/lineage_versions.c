@@ -152,6 +152,8 @@ static int follow_execs(struct lineage_walk *w, uint32_t i, struct lineage_bound
 	store_id id = w->nodes[i].id;
 	w->got.parts = true;
 	int r = up ? store_gens(w->s, id, &w->got) : store_readers(w->s, id, &w->got);
+	if (r == 0 && !w->states[i].root)
+		r = lineage_drop_ranks(w, i, &w->got);
 	if (r == 0 && up)
 		r = add_copier(w, i);
 	if (r == 0 && !up && !w->o->all && !w->states[i].root)
