@@ -253,8 +253,8 @@ int lineage_is_object(struct lineage_walk *w, store_id version);
 
 /* ---- lineage_messages.c ---- */
 
-/* Of the edges from execution i, to what it used or made: takes out those to what carries messages of MPI alone, where it
- * told of these. 0 or -errno. */
+/* Of the edges from execution i, to what it used or made: takes out those to what carries messages of MPI alone, where
+ * it told of these. 0 or -errno. */
 int lineage_drop_transport(struct lineage_walk *w, uint32_t i, struct edges *got);
 /* Of the edges from version i, to who made or used it: takes out those to such ranks, where it is such a thing. 0 or
  * -errno. */
