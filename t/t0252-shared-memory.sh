@@ -81,6 +81,12 @@ def confine():
         os.chroot('/')
     elif case == 'unshare':
         return raw(272, 0x00020000)
+    elif case == 'setns':
+        return raw(308, os.open('/proc/self/ns/uts', os.O_RDONLY), 0)
+    elif case == 'setreuid':
+        return raw(113, 65534, 65534)
+    elif case == 'setfsuid':  # gives the one before: root's
+        return raw(122, 65534)
     elif case == 'capset':
         header, data = struct.pack('Ii', 0x20080522, 0), struct.pack('6I', 0, 0, 0, 0, 0, 0)
         a, b = ctypes.create_string_buffer(header), ctypes.create_string_buffer(data)
@@ -307,7 +313,7 @@ share alone "the code is private memory, the log is the process's own"
 share fork "a forked child has a log of its own"
 share namespace "nothing is shared with a child in another user namespace"
 if [ "$(id -u)" = 0 ]; then
-	for c in setuid setgid setgroups chroot unshare capset seccomp filter landlock setuid32 seccomp32 filter32 x32; do
+	for c in setuid setreuid setfsuid setgid setgroups chroot unshare setns capset seccomp filter landlock setuid32 seccomp32 filter32 x32; do
 		share $c "nothing is shared after $c"
 	done
 	for c in setuid setgroups unshare seccomp; do

@@ -30,7 +30,17 @@ worker()
 	"$PROGS/kill-below" -n stemma-worker "$1"
 }
 
-# Waits until the command has written its last file, and the log of a keeper that was killed has ended.
+# Waits until the worker, whose keeper was killed, has ended the log: it does so behind the command's end.
+wait_for_log()
+{
+	i=0
+	until { events "$T/home" "$T/events" && tail -n 1 "$T/events" | grep -q '"k":"session_end"'; } || [ $i -ge 600 ]; do
+		i=$((i + 1))
+		sleep 0.1
+	done
+}
+
+# Waits until the command has written its last file.
 wait_for()
 {
 	i=0
@@ -76,7 +86,7 @@ while [ $round -lt $times ]; do
 	if [ $hit = 1 ] && [ "$victim" = $p ]; then
 		# Its status is that of the kill; the command's own results are what counts.
 		wait_for "$D/ended"
-		sleep 0.2
+		wait_for_log
 		status=3
 	fi
 	echo "status $status" >>"$T/got"
@@ -119,7 +129,6 @@ wait_for "$D/all"
 kill -9 $p $(worker $p)
 wait $p 2>/dev/null
 wait_for "$D/ended"
-sleep 0.2
 echo "status 3" >>"$T/got"
 diff "$T/expected" "$T/got" >"$T/why" && [ ! -s "$T/err" ]
 result $? "all of the recorder is killed: the command ends as always" "$T/why"

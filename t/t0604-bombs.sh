@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 cat >"$T/bombs.py" <<'END'
-import json, os, resource, shutil, subprocess, sys
+import json, os, re, resource, shutil, subprocess, sys
 here, stemma, evtext, folder = sys.argv[1:]
 sys.path.insert(0, here + '/t')
 from history import *
@@ -63,6 +63,28 @@ def imported(place):
 bomb('import: a document of many bundles', 20000, document(bundle=lambda n: {'ex:b%d' % i: {'entity': {'ex:e%d' % i: {}}} for i in range(n)}), imported)
 bomb('import: a chain of versions', 10000, document(entity=lambda n: {'ex:e%d' % i: {} for i in range(n)}, wasDerivedFrom=lambda n: {
     '_:d%d' % i: {'prov:generatedEntity': 'ex:e%d' % (i + 1), 'prov:usedEntity': 'ex:e%d' % i} for i in range(n - 1)}), imported)
+
+
+# As Turtle: nodes without names that stand for many relations, or that many share; a program with many inputs and outputs.
+def turtle(make):
+    def prepare(place, n):
+        head = '@prefix prov: <http://www.w3.org/ns/prov#> .\n@prefix ex: <http://e/> .\n'
+        open(place + '/doc.ttl', 'w').write(head + make(n))
+    return prepare
+
+
+for what, size, make in (
+        ('each with a relation of its own', 10000, lambda n: ''.join(
+            'ex:e%d prov:qualifiedDerivation [ a prov:Derivation ; prov:entity ex:e%d ] .\n' % (i, i + 1) for i in range(n))),
+        ('of one relation', 10000, lambda n: '_:q a prov:Derivation ; prov:entity ex:x .\n' + ''.join(
+            'ex:e%d prov:qualifiedDerivation _:q .\n' % i for i in range(n))),
+        ('all read and made by one program', 10000, lambda n: 'ex:a prov:used ' + ', '.join('ex:i%d' % i for i in range(n)) + ' .\n' + ''.join(
+            'ex:o%d prov:wasGeneratedBy ex:a .\n' % i for i in range(n)))):
+    if not re.search(rb'^serd +ok', subprocess.run([stemma, 'doctor'], capture_output=True, env=environment, check=False).stdout, re.M):
+        count += 1
+        print('ok %d - import of Turtle: files %s # SKIP built without serd' % (count, what))
+        continue
+    bomb('import of Turtle: files ' + what, size, turtle(make), lambda place: ('--store', place + '/record', 'import', place + '/doc.ttl'))
 
 
 def record(make):

@@ -77,6 +77,8 @@ claim '[1.05, 1.01, 1.02, 1.04, 1.03]' && cmd 1 trust bench: --claim claim.json 
 check 'all values, in whatever order'
 cmd 0 trust bench: && says "$out" '5 runs on ' && says "$out" 'answer: 42'
 check 'without a claim: what was seen'
+cmd 0 trust bench: --json && json '.assumes == ["honest_reads"]' && claim '[1.05, 1.01, 1.02, 1.04, 1.03]' && cmd 1 trust bench: --claim claim.json --json && json '.assumes == ["honest_reads"]'
+check 'both say that programs may hide what they read'
 cmd 0 trust '@~4..@' --json && json '.runs | length == 5' && cmd 0 trust @ '@~1' @ --json && json '.runs | length == 2'
 check 'sets of runs, each once'
 cmd 0 sql --csv "SELECT count(*) FROM result WHERE name = 'answer' AND value = '42'" && grep -q '^5' "$out" && cmd 0 sql --csv "SELECT DISTINCT type FROM property ORDER BY 1" && says "$out" invariant && says "$out" variant
