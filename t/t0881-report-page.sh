@@ -205,7 +205,7 @@ count = b.eval("document.querySelectorAll('*').length")
 for fragment in ('', '#q=img', '#open=all&at=files', '#node=<img src=x onerror=window.RAN=1>', '#q=<img src=x onerror=window.RAN=1>&files=<b>&stage=x&open=</script>&at=__proto__'):
     b.open(url + fragment)
     b.eval("Array.from(document.querySelectorAll('#files tbody a')).forEach((a) => a.click())")
-    assert b.eval("typeof window.RAN") == 'undefined' and b.eval("document.querySelectorAll('img, iframe, object, embed, link, base, main > :not(#resources) svg, svg script').length") == 0, fragment
+    assert b.eval("typeof window.RAN") == 'undefined' and b.eval("document.querySelectorAll('img, iframe, object, embed, link, base, main > :not(#resources, #picture) svg, svg script, svg image, svg use, svg foreignObject').length") == 0, fragment
     assert b.eval("document.querySelectorAll('script').length") == 2 and b.eval("document.querySelectorAll('b, i').length") == 0, fragment
     assert b.eval("Array.from(document.querySelectorAll('*')).every((e) => Array.from(e.attributes).every((a) => !a.name.startsWith('on') && !/javascript:/.test(a.value)))"), fragment
     shown = b.eval("Array.from(document.body.children).filter((e) => e.tagName !== 'SCRIPT').map((e) => e.textContent).join('')")

@@ -2,6 +2,7 @@
 #include "base/base64.h"
 #include "report/report_int.h"
 #include "report/report_page.h"
+#include "report/report_reads.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -89,6 +90,8 @@ static int make_rest(struct report *r, struct err *err, json_t *o)
 			js_num(omitted, lineage_omit_name[k], r->l.omitted[k]);
 	js_put(o, "omitted", omitted);
 	int rc = report_about(r, o);
+	if (rc == 0)
+		rc = report_lineage_picture(r, o);
 	return rc < 0 ? rc : report_against(r, err, o);
 }
 
@@ -107,6 +110,17 @@ static int write_rest(struct report *r, struct err *err, struct buf *b)
 	return rc;
 }
 
+/* Appends who reads what. -errno, or 0. */
+static int write_reads(struct report *r, struct buf *b)
+{
+	struct report_reads reads;
+	const int rc = report_reads_make(r, &reads);
+	if (rc == 0)
+		report_reads_write(&reads, b);
+	report_reads_release(&reads);
+	return rc;
+}
+
 /* Writes all data of the page. -errno, or 0. */
 static int write_all(struct report *r, struct err *err, struct buf *data)
 {
@@ -114,6 +128,9 @@ static int write_all(struct report *r, struct err *err, struct buf *data)
 	buf_str(data, str_of(",\n"));
 	if (rc == 0)
 		rc = report_resources(r, err, data);
+	buf_str(data, str_of(",\n"));
+	if (rc == 0)
+		rc = write_reads(r, data);
 	buf_str(data, str_of(",\n"));
 	if (rc == 0)
 		rc = write_ids(r, data);
@@ -168,15 +185,20 @@ int report_make(const struct answer_source *a, const struct report_request *q, s
 	int rc = r.node_notes ? stages_new(a->store, &r.stages) : -ENOMEM;
 	if (rc == 0)
 		rc = report_gather(&r, err);
+	if (rc == 0 && q->picture) {
+		rc = report_draw(&r, err, ret);
+		goto out;
+	}
 	if (rc == 0)
 		rc = report_fill_nodes(&r);
 	if (rc == 0)
 		rc = report_fill_edges(&r);
 	if (rc == 0)
 		rc = write_all(&r, err, &data);
+out:
 	if (viewing)
 		store_view_end(a->store);
-	if (rc == 0)
+	if (rc == 0 && !q->picture)
 		report_page(buf_view(&data), q->served, ret);
 	if (rc == 0 && ret->failed)
 		rc = -ENOMEM;

@@ -12,6 +12,9 @@
 #include "base/err.h"
 #include "query/target.h"
 
+/* A picture in the place of a page. */
+enum report_picture { REPORT_PAGE, REPORT_GANTT, REPORT_READS, REPORT_SERIES };
+
 struct report_request {
 	const char *name;     /* the word that was asked for */
 	struct target target; /* a run, or a file that has a version */
@@ -19,10 +22,12 @@ struct report_request {
 	const char *against;  /* the word for what it is compared with, NULL: with nothing */
 	struct target other;  /* that, of the kind of target */
 	bool served;          /* the page is one of `stemma serve` (report_page.h) */
-	const char *series;   /* what `stemma run --series` wrote of the run; NULL: none */
+	enum report_picture picture;
+	const char *series; /* what `stemma run --series` wrote of the run; NULL: none */
 };
 
-/* Appends the page to ret. 0; -EINVAL, -EBADMSG: the series is none, or of another run; or -errno, with a sentence. */
+/* Appends the page, or the picture as SVG, to ret. 0; -EINVAL, -EBADMSG: the series is none, or of another run; or
+ * -errno, with a sentence. */
 int report_make(const struct answer_source *a, const struct report_request *q, struct err *err, struct buf *ret);
 
 #endif

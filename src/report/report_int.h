@@ -87,6 +87,13 @@ int report_fill_edges(struct report *r);
 /* Appends "hows": [...]. */
 void report_write_hows(const struct report *r, struct buf *b);
 
+/* ---- report_draw.c ---- */
+
+/* The lineage as a picture: "picture" into o, null where it would be too large. 0 or -errno. */
+int report_lineage_picture(const struct report *r, json_t *o);
+/* Appends the picture that is asked for. 0; -EINVAL, -EBADMSG, -errno with a sentence. */
+int report_draw(struct report *r, struct err *err, struct buf *ret);
+
 /* ---- report_about.c ---- */
 
 /* Leaves the first `most` of each list in o and in the objects in it; "left_out" says of how many it left any. */

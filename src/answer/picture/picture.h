@@ -36,7 +36,7 @@ struct picture_box {
 	uint32_t first, n; /* what it stands for: members[first .. first + n): nodes of the lineage; of a frame stages */
 	uint32_t lines;    /* names in it: 1, or 2 of alike boxes (the first and the last), or a list */
 	bool alike;        /* several that are alike, not a list of files */
-	bool root;         /* one of them is what was asked for */
+	bool root;         /* one of them is the one version that was asked for */
 	double x, y, w, h;
 };
 struct picture_link {

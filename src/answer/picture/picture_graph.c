@@ -62,7 +62,7 @@ static int describe_program(const struct picture_of *of, uint32_t i, struct grap
 static int add_node(const struct picture_of *of, uint32_t i, struct picture_graph *g)
 {
 	const struct lineage_node *n = &of->l->nodes[i];
-	struct graph_node node = {.of = i, .frame = VEC_NONE, .root = i < of->l->n_roots};
+	struct graph_node node = {.of = i, .frame = VEC_NONE, .root = of->l->n_roots == 1 && i == 0};
 	int rc = 0;
 	g->at[i] = VEC_NONE;
 	if (!of->shape->shown[i] || (of->most && i >= of->most))

@@ -1,5 +1,6 @@
 #include "answer/picture/svg.h"
 
+#include "answer/fmt.h"
 #include "base/unsafe_char.h"
 #include "base/utf8.h"
 
@@ -85,6 +86,7 @@ void svg_begin(struct buf *b, double w, double h, const char *title)
 	           ".bar, .cell { fill: #2563b0; }\n"
 	           ".failed { fill: #b4540a; }\n"
 	           ".curve { fill: none; stroke: #2563b0; stroke-width: 1.5; }\n"
+	           "text.on { fill: #fff; }\n"
 	           "@media (prefers-color-scheme: dark) {\n"
 	           "  text { fill: #e4e8ed; }\n"
 	           "  text.note { fill: #a2abb6; }\n"
@@ -100,6 +102,47 @@ void svg_begin(struct buf *b, double w, double h, const char *title)
 	           "  .bar, .cell { fill: #74aef5; }\n"
 	           "  .failed { fill: #f0a060; }\n"
 	           "  .curve { stroke: #74aef5; }\n"
+	           "  text.on { fill: #14171b; }\n"
 	           "}\n"
 	           "</style>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n"));
+}
+
+double svg_step(double most, int steps, bool binary)
+{
+	double unit = 1;
+	while (binary && most / unit >= 1024)
+		unit *= 1024;
+	double power = 1;
+	while (power * 10 <= most / unit)
+		power *= 10;
+	while (power > most / unit)
+		power /= 10;
+	static const double of[] = {0.1, 0.2, 0.5, 1, 2, 5};
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++)
+		if (most / unit <= steps * of[i] * power)
+			return of[i] * power * unit;
+	return 10 * power * unit;
+}
+
+double svg_time_at(const struct svg_times *t, double seconds)
+{
+	const double at = seconds / t->span;
+	return t->left + (at < 0 ? 0 : at > 1 ? 1 : at) * (t->right - t->left);
+}
+
+void svg_times_axis(struct buf *b, const struct svg_times *t, double top, double bottom)
+{
+	const double step = svg_step(t->span, 6, false);
+	for (int k = 0; k <= 6 && k * step <= t->span * 1.0001; k++) {
+		const double x = svg_time_at(t, k * step);
+		buf_printf(b,
+		           "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>"
+		           "<text class=\"note\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
+		           x, x, top, bottom, x, bottom + 14);
+		if (k == 0 || step * k < 60)
+			buf_printf(b, k ? "%.6g s" : "0", step * k);
+		else
+			fmt_duration(b, (uint64_t)(step * k * 1e9));
+		buf_str(b, str_of("</text>\n"));
+	}
 }

@@ -21,6 +21,18 @@ static bool read_nodes(const char *text, uint64_t *ret)
 	return *text >= '0' && *text <= '9' && !*end && !errno;
 }
 
+/* False: it is the word of none. */
+static bool read_picture(const char *word, enum report_picture *ret)
+{
+	static const char *const words[] = {[REPORT_GANTT] = "gantt", [REPORT_READS] = "reads", [REPORT_SERIES] = "series"};
+	for (unsigned i = REPORT_GANTT; i <= REPORT_SERIES; i++) {
+		*ret = (enum report_picture)i;
+		if (strcmp(words[i], word) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* What a page can be of, or compared with. The status. A status, reported. */
 static int find_subject(struct cmd *c, const char *name, bool only_file, struct target *ret)
 {
@@ -58,6 +70,10 @@ static int read_options(const struct cmd *c, const struct opts_report *o, struct
 	*ret = (struct report_request){.most = NODES, .series = o->series, .against = o->against};
 	if (c->n_operands != 1)
 		return report_usage(c, "report needs one run or file");
+	if (o->picture && !read_picture(o->picture, &ret->picture))
+		return report_usage(c, "picture '%.40s' is not one of gantt, reads, series", o->picture);
+	if (o->picture && o->against)
+		return report_usage(c, "--picture or --against, not both");
 	if (o->nodes && !read_nodes(o->nodes, &ret->most))
 		return report_usage(c, "--nodes %.40s is not a number", o->nodes);
 	if ((!o->output || strcmp(o->output, "-") == 0) && c->out.tty)

@@ -1,5 +1,5 @@
 // main.js - puts it together.
-const sections = [['overview', 'Overview'], ['differences', 'Differences'], ['lineage', 'Lineage'], ['files', 'Files'], ['programs', 'Programs'], ['resources', 'Resources'], ['settings', 'Settings']];
+const sections = [['overview', 'Overview'], ['differences', 'Differences'], ['lineage', 'Lineage'], ['picture', 'Picture'], ['reads', 'Who reads what'], ['files', 'Files'], ['programs', 'Programs'], ['resources', 'Resources'], ['settings', 'Settings']];
 
 let waiting = 0; // a timer, while what was typed is not the state yet
 function writeFilter() {
@@ -92,4 +92,6 @@ renderDifferences();
 renderResources();
 renderSettings();
 renderLineageNotes();
+renderPicture();
+renderReads();
 render(null);
