@@ -155,13 +155,23 @@ code = ("import sys; sys.path.insert(0, '%s/t'); from history import *; home, ev
 subprocess.run([sys.executable, '-B', '-c', code], check=True)
 b.until("document.querySelectorAll('tbody tr').length === 4")
 assert 'brand-new' in texts('tbody tr')[0]
+shown = False
 p = subprocess.Popen([stemma, 'run', '-q', '--', 'sleep', '600'], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 try:
     s.until(lambda: p.poll() is not None or any('sleep' in r['command'] and r.get('standby') for r in s.get('api/v1/runs').json()['runs']))
     if p.poll() is None:
         b.until("document.querySelector('tbody tr').textContent.includes('running')")
+        b.until("document.querySelector('[data-progress]').textContent.includes('process')")
+        b.open(s.address + 'run?id=@')
+        b.until("!document.getElementById('live').hidden && document.getElementById('live-body').textContent.includes('Memory')")
+        assert 'Running' in texts('#sections a') and 'running when' in b.eval("document.getElementById('byline').textContent")
+        shown = True
 finally:
     p.terminate(); p.wait()
+if shown:
+    b.until("document.getElementById('live-head').textContent.includes('ended')")
+    b.open(s.address)
+    b.until("document.querySelectorAll('tbody tr').length >= 4")
 b.until("!document.querySelector('tbody').textContent.includes('running')")
 END
 check 'a new run comes by itself, and one that goes on says so'

@@ -1,6 +1,7 @@
 #include "serve/serve_answer.h"
 
 #include "answer/found.h"
+#include "answer/progress.h"
 #include "answer/runs.h"
 #include "base/clock.h"
 #include "base/memory.h"
@@ -91,6 +92,14 @@ static int ask_runs_page(struct stemma_record *r, const struct record_question *
 	return rc < 0 ? fail_page(rc, NULL, err) : record_give_json(o, q->ret, err);
 }
 
+/* A record_question: the runs that go on. 0, or a code with err's sentence. */
+static int ask_progress(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
+{
+	json_t *o = NULL;
+	const int rc = progress_json(&r->source, &o);
+	return rc < 0 ? fail_page(rc, NULL, err) : record_give_json(o, q->ret, err);
+}
+
 /* A record_question of a page of what matches; *q->ret is the caller's. 0, or a code with err's sentence. */
 static int ask_found_page(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
@@ -146,11 +155,15 @@ static unsigned lineage_flags(const struct serve_request *q)
 /* Answers a request from the record. *ret: JSON, the caller's. 0, or a code as stemma_open's with err's sentence. */
 static int ask_record(struct stemma_record *r, const struct serve_request *q, char **ret, struct stemma_error *err)
 {
-	const struct record_question page = {
-	    .ask = q->route == SERVE_R_runs ? ask_runs_page : ask_found_page, .arg = (void *)(uintptr_t)q, .ret = ret};
+	const struct record_question page = {.ask = q->route == SERVE_R_runs       ? ask_runs_page
+	                                            : q->route == SERVE_R_progress ? ask_progress
+	                                                                           : ask_found_page,
+	                                     .arg = (void *)(uintptr_t)q,
+	                                     .ret = ret};
 	switch (q->route) {
 	case SERVE_R_runs:
 	case SERVE_R_find:
+	case SERVE_R_progress:
 		return record_ask(r, &page, err);
 	case SERVE_R_run:
 		return show_run(r, q, ret, err);

@@ -55,6 +55,21 @@ void serve_http_reply(struct serve_exchange *x, const struct serve_outgoing *out
 	serve_module->reply(x, out);
 }
 
+bool serve_http_stream(struct serve_exchange *x, const char *type)
+{
+	return serve_module->stream(x, type);
+}
+
+bool serve_http_push(struct serve_exchange *x, struct str text)
+{
+	return serve_module->push(x, text);
+}
+
+void serve_http_finish(struct serve_exchange *x)
+{
+	serve_module->finish(x);
+}
+
 bool serve_http_left(struct serve_exchange *x)
 {
 	return serve_module->left(x);

@@ -20,6 +20,8 @@ enum {
 	SERVE_MEMORY = 24 << 10,  /* bytes for the head of a request */
 	SERVE_BODY = 1 << 20,     /* bytes of a body */
 	SERVE_READ_S = 15,        /* a request that is not there after so long is given up, and a connection without one */
+	SERVE_STREAMS = 64,       /* answers that never end, at once */
+	SERVE_STREAM = 64 << 10,  /* bytes of one that are not taken yet; of more the connection is closed */
 	SERVE_SEND_S = 120        /* an answer that is not taken by then, too */
 };
 
@@ -62,6 +64,14 @@ int serve_http_fd(const struct serve_http *h);
 int serve_http_timeout(struct serve_http *h);
 void serve_http_run(struct serve_http *h);
 void serve_http_reply(struct serve_exchange *x, const struct serve_outgoing *out);
+/* Begins an answer that does not end: what is pushed is sent as soon as the client takes it. A client that takes
+ * nothing for SERVE_READ_S is closed. False: no memory, and it is to be replied to. `gone` is called when it is over.
+ */
+bool serve_http_stream(struct serve_exchange *x, const char *type);
+/* False: it is closed, since too much waits to be taken; `gone` follows. */
+bool serve_http_push(struct serve_exchange *x, struct str text);
+/* Ends the answer behind what was pushed. */
+void serve_http_finish(struct serve_exchange *x);
 /* Has who asked closed the connection, or its sending half? Of what was not replied to yet. */
 bool serve_http_left(struct serve_exchange *x);
 /* Bytes of answers that are not sent yet. */

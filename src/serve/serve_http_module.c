@@ -13,13 +13,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum phase { PHASE_READ, PHASE_ANSWER, PHASE_SEND };
+enum phase { PHASE_READ, PHASE_ANSWER, PHASE_SEND, PHASE_STREAM };
 
 struct connection {
 	struct connection *next, **at; /* where the list points to it */
 	struct serve_http *of;
 	int fd;
-	int64_t uid, since; /* ms: since when it is in this phase */
+	int64_t uid, since; /* ms: since when it is in this phase; of a stream since when bytes wait, 0: none do */
 	enum phase phase;
 };
 struct serve_http {
@@ -40,6 +40,9 @@ struct serve_exchange {
 	char *target;
 	struct buf body;
 	bool begun, waits, done, too_large;
+	bool streams, asleep, over; /* asleep: suspended, since nothing was pushed; over: it ends */
+	struct buf out;             /* pushed, and not taken yet: from `taken` on */
+	size_t taken;
 };
 
 /* What every answer says to browsers: nothing comes from elsewhere, nothing goes elsewhere, nobody frames it. */
@@ -101,6 +104,14 @@ static void note_connection(void *arg, struct MHD_Connection *c, void **slot, en
 	}
 }
 
+/* Closes a connection that takes nothing, and what the kernel holds for it goes with it. */
+static void drop_connection(const struct connection *c)
+{
+	const struct linger at_once = {1, 0};
+	setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	shutdown(c->fd, SHUT_RDWR);
+}
+
 /* Whoever sends or takes a byte now and then is not idle: it ends all the same. */
 static void sweep_connections(struct serve_http *h)
 {
@@ -109,8 +120,10 @@ static void sweep_connections(struct serve_http *h)
 		return;
 	h->swept = now;
 	for (struct connection *c = h->connections; c; c = c->next)
-		if ((c->phase == PHASE_READ && now - c->since > SERVE_READ_S * 1000) ||
-		    (c->phase == PHASE_SEND && now - c->since > SERVE_SEND_S * 1000))
+		if (c->phase == PHASE_STREAM && c->since && now - c->since > SERVE_READ_S * 1000)
+			drop_connection(c);
+		else if ((c->phase == PHASE_READ && now - c->since > SERVE_READ_S * 1000) ||
+		         (c->phase == PHASE_SEND && now - c->since > SERVE_SEND_S * 1000))
 			shutdown(c->fd, SHUT_RDWR);
 }
 
@@ -149,11 +162,25 @@ static void read_incoming(const struct serve_exchange *x, const char *method, st
 	};
 }
 
+/* Since when bytes of a stream wait. */
+static void note_waiting(struct serve_exchange *x)
+{
+	struct connection *own = connection_of(x->connection);
+	if (!own || own->phase != PHASE_STREAM)
+		return;
+	if (x->taken == x->out.n)
+		own->since = 0;
+	else if (!own->since)
+		own->since = clock_now_ms(CLOCK_MONOTONIC);
+}
+
 /* The exchange is over then, though it is not sent yet. */
 static enum MHD_Result queue_reply(struct serve_exchange *x)
 {
 	struct MHD_Response *r = x->response;
-	enter_phase(x->connection, PHASE_SEND);
+	enter_phase(x->connection, x->streams ? PHASE_STREAM : PHASE_SEND);
+	if (x->streams)
+		note_waiting(x);
 	x->done = true;
 	return MHD_queue_response(x->connection, x->status, r);
 }
@@ -196,7 +223,7 @@ static void reply_too_large(struct serve_exchange *x)
 	                                   .type = "application/problem+json",
 	                                   .body = strdup(text),
 	                                   .n = sizeof(text) - 1};
-	stemma_serve_http_1.reply(x, &out);
+	stemma_serve_http_2.reply(x, &out);
 }
 
 /* For libmicrohttpd, several times a request: *n 0 at its end. A body beyond SERVE_BODY is read and refused. */
@@ -236,7 +263,7 @@ static void end_exchange(void *arg, struct MHD_Connection *c, void **slot, enum 
 	*slot = NULL;
 	if (!x)
 		return;
-	if (x->waits && !x->response)
+	if ((x->waits && !x->response) || (x->streams && !x->over))
 		h->e->gone(h->e->arg, x);
 	if (x->response) {
 		h->pending -= x->n;
@@ -244,6 +271,7 @@ static void end_exchange(void *arg, struct MHD_Connection *c, void **slot, enum 
 	}
 	enter_phase(c, PHASE_READ);
 	buf_release(&x->body);
+	buf_release(&x->out);
 	free(x->target);
 	free(x);
 }
@@ -300,6 +328,85 @@ static void module_reply(struct serve_exchange *x, const struct serve_outgoing *
 		x->of->resumed = true;
 		MHD_resume_connection(x->connection);
 	}
+}
+
+/* For libmicrohttpd: bytes of a stream. Without any the connection sleeps until some are pushed. */
+static ssize_t read_stream(void *arg, uint64_t at, char *ret, size_t most)
+{
+	struct serve_exchange *x = arg;
+	const size_t left = x->out.n - x->taken, n = left < most ? left : most;
+	struct connection *own = connection_of(x->connection);
+	(void)at;
+	if (n) {
+		memcpy(ret, x->out.p + x->taken, n);
+		x->taken += n;
+		if (own)
+			own->since = clock_now_ms(CLOCK_MONOTONIC);
+		if (x->taken == x->out.n) {
+			buf_release(&x->out);
+			x->taken = 0;
+		}
+		return (ssize_t)n;
+	}
+	if (x->over)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	if (own)
+		own->since = 0;
+	x->asleep = true;
+	MHD_suspend_connection(x->connection);
+	return 0;
+}
+
+/* The connection goes on, if it sleeps. */
+static void wake_stream(struct serve_exchange *x)
+{
+	if (!x->asleep)
+		return;
+	x->asleep = false;
+	x->of->resumed = true;
+	MHD_resume_connection(x->connection);
+}
+
+/* Only of an exchange that is not replied to. */
+static bool module_stream(struct serve_exchange *x, const char *type)
+{
+	const struct serve_outgoing head = {.status = MHD_HTTP_OK, .type = type};
+	const struct connection *own = connection_of(x->connection);
+	const int room = SERVE_STREAM / 2;
+	x->response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 8192, read_stream, x, NULL);
+	if (!x->response)
+		return false;
+	if (own) /* what the kernel holds for who does not read is bounded, too */
+		setsockopt(own->fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+	x->status = head.status;
+	x->streams = true;
+	add_headers(x->response, &head);
+	return true;
+}
+
+static bool module_push(struct serve_exchange *x, struct str text)
+{
+	const struct connection *own = connection_of(x->connection);
+	if (x->taken && x->taken < x->out.n) {
+		memmove(x->out.p, x->out.p + x->taken, x->out.n - x->taken);
+		x->out.n -= x->taken;
+		x->taken = 0;
+	}
+	if (x->out.n + text.n > SERVE_STREAM && x->out.n && own) {
+		drop_connection(own);
+		wake_stream(x);
+		return false;
+	}
+	buf_str(&x->out, text);
+	note_waiting(x);
+	wake_stream(x);
+	return !x->out.failed;
+}
+
+static void module_finish(struct serve_exchange *x)
+{
+	x->over = true;
+	wake_stream(x);
 }
 
 /* Did the client close the connection? */
@@ -385,5 +492,6 @@ static void module_stop(struct serve_http *h)
 	free(h);
 }
 
-const struct serve_http_module stemma_serve_http_1 = {module_start, module_fd,   module_timeout, module_run,
-                                                      module_reply, module_left, module_pending, module_stop};
+const struct serve_http_module stemma_serve_http_2 = {module_start, module_fd,      module_timeout, module_run,
+                                                      module_reply, module_stream,  module_push,    module_finish,
+                                                      module_left,  module_pending, module_stop};

@@ -4,7 +4,7 @@
 
 #include "serve/serve_http.h"
 
-#define SERVE_HTTP_SYMBOL "stemma_serve_http_1"
+#define SERVE_HTTP_SYMBOL "stemma_serve_http_2"
 
 struct serve_http_module {
 	int (*start)(int fd, const struct serve_http_events *e, struct err *err, struct serve_http **ret);
@@ -12,10 +12,13 @@ struct serve_http_module {
 	int (*timeout)(struct serve_http *h);
 	void (*run)(struct serve_http *h);
 	void (*reply)(struct serve_exchange *x, const struct serve_outgoing *out);
+	bool (*stream)(struct serve_exchange *x, const char *type);
+	bool (*push)(struct serve_exchange *x, struct str text);
+	void (*finish)(struct serve_exchange *x);
 	bool (*left)(struct serve_exchange *x);
 	size_t (*pending)(const struct serve_http *h);
 	void (*stop)(struct serve_http *h);
 };
-extern const struct serve_http_module stemma_serve_http_1 __attribute__((visibility("default")));
+extern const struct serve_http_module stemma_serve_http_2 __attribute__((visibility("default")));
 
 #endif

@@ -14,6 +14,7 @@ struct serve_job {
 	struct serve_exchange *x; /* NULL: nobody waits for it any more */
 	char *target, *accept;    /* accept: NULL: nothing was said */
 	char *if_none_match;      /* NULL: none */
+	bool *asking;             /* of events: cleared when it is over; x is NULL then. NULL: of a client */
 	int64_t since;            /* ms: it waits since then, or is worked at */
 };
 struct serve_desk {
@@ -31,6 +32,13 @@ struct serve {
 	} queues[SERVE_document];             /* those that wait, in order, by kind */
 	struct serve_desk desks[SERVE_DESKS]; /* the last one is for SPARQL, and for nothing else */
 	unsigned most;                        /* others that are used, 2 or more; the first is not for long questions */
+	struct serve_events {
+		struct serve_exchange *listeners[SERVE_STREAMS];
+		size_t n;
+		struct buf last;     /* the event that was sent last */
+		int64_t asked, beat; /* ms: when it was last asked; when something was last sent */
+		bool asking;
+	} events;
 	struct {
 		int fd; /* of the process that makes it; -1: there is none */
 		pid_t pid;
@@ -38,6 +46,21 @@ struct serve {
 		int64_t hold;  /* ms: until then, at most, requests wait for it */
 	} index;
 };
+
+/* ---- serve_events.c ---- */
+
+/* Who asked is told what changes from now on. False: too many are. */
+bool serve_events_add(struct serve *s, struct serve_exchange *x);
+/* Nobody listens there any more; x may be of another kind. */
+void serve_events_gone(struct serve *s, const struct serve_exchange *x);
+/* Is the question to be asked now? now: ms. */
+bool serve_events_due(struct serve *s, int64_t now);
+/* When that is, or something is to be sent: ms; INT64_MAX: not before somebody listens. */
+int64_t serve_events_next(const struct serve *s);
+/* Its answer is there. */
+void serve_events_answer(struct serve *s, const struct serve_worker *w);
+/* All streams end. */
+void serve_events_end(struct serve *s);
 
 /* ---- serve_jobs.c ---- */
 

@@ -110,6 +110,8 @@ static void serve_job_free(struct serve_job *j)
 {
 	if (!j)
 		return;
+	if (j->asking)
+		*j->asking = false;
 	free(j->target);
 	free(j->accept);
 	free(j->if_none_match);
@@ -179,6 +181,28 @@ static bool add_job(struct serve *s, struct serve_queue *q, struct serve_exchang
 	return true;
 }
 
+/* head: only whether it would be told is asked. */
+static void take_listener(struct serve *s, struct serve_exchange *x, bool head)
+{
+	struct serve_outgoing out = {.status = 200, .type = "text/event-stream"};
+	if (head)
+		serve_http_reply(x, &out);
+	else if (!serve_events_add(s, x))
+		serve_reply_problem(x, 503, "too many clients listen already", "");
+}
+
+/* The question whose answer is told to who listens. */
+static void ask_for_events(struct serve *s)
+{
+	static const struct serve_incoming nobody = {0};
+	struct serve_queue *q = &s->queues[SERVE_quick];
+	struct serve_job **at = q->last;
+	if (!add_job(s, q, NULL, str_of(serve_routes[SERVE_R_progress].path), &nobody))
+		return;
+	s->events.asking = true;
+	(*at)->asking = &s->events.asking;
+}
+
 /* Of a request that is let in and can be read. */
 static void take_question(struct serve *s, struct serve_exchange *x, struct str target, const struct serve_incoming *in)
 {
@@ -197,6 +221,8 @@ static void take_question(struct serve *s, struct serve_exchange *x, struct str 
 	const enum serve_kind kind = serve_routes[q.route].kind;
 	if (kind == SERVE_document)
 		reply_openapi(x);
+	else if (kind == SERVE_stream)
+		take_listener(s, x, strcmp(in->method, "HEAD") == 0);
 	else if (kind == SERVE_shell)
 		reply_shell(x, q.route, in->if_none_match);
 	else if (serve_http_pending(s->http) > SERVE_PENDING ||
@@ -265,6 +291,7 @@ static void leave_queue(struct serve_queue *q, const struct serve_exchange *x)
 void serve_gone(void *arg, struct serve_exchange *x)
 {
 	struct serve *s = arg;
+	serve_events_gone(s, x);
 	for (unsigned i = 0; i < SERVE_DESKS; i++)
 		if (s->desks[i].job && s->desks[i].job->x == x)
 			s->desks[i].job->x = NULL;
@@ -293,7 +320,6 @@ static void fail_job(struct serve_desk *d, unsigned status, const char *detail, 
 
 void serve_listen_to(struct serve *s, struct serve_desk *d, int64_t now)
 {
-	(void)s;
 	const int rc = d->job ? serve_worker_go_on(&d->worker) : -EPIPE;
 	if (rc == 0)
 		return;
@@ -301,7 +327,9 @@ void serve_listen_to(struct serve *s, struct serve_desk *d, int64_t now)
 		fail_job(d, rc == -ENOMEM ? 503 : 500, "the question could not be answered", "", now);
 		return;
 	}
-	if (d->job->x)
+	if (d->job->asking)
+		serve_events_answer(s, &d->worker);
+	else if (d->job->x)
 		reply_answer(d->job, &d->worker);
 	if (d->worker.reply.last)
 		serve_worker_stop(&d->worker);
@@ -317,7 +345,7 @@ static struct serve_job *take_first(struct serve_queue *q)
 		q->first = j->next;
 		q->last = q->first ? q->last : &q->first;
 		j->next = NULL;
-		if (!serve_http_left(j->x))
+		if (j->asking || !serve_http_left(j->x))
 			break;
 		serve_reply_problem(j->x, 503, "nobody waits for it", "");
 		serve_job_free(j);
@@ -358,7 +386,7 @@ static int64_t idle_limit(unsigned desk)
 /* Answers 503 and frees the job; NULL: nothing. */
 static void refuse_job(struct serve_job *j)
 {
-	if (j)
+	if (j && j->x)
 		serve_reply_problem(j->x, 503, "the server has too much to do", "");
 	serve_job_free(j);
 }
@@ -406,6 +434,8 @@ static void dispatch_kind(struct serve *s, enum serve_kind kind, int64_t now)
 void serve_dispatch(struct serve *s, int64_t now)
 {
 	end_what_takes_too_long(s, now);
+	if (serve_events_due(s, now))
+		ask_for_events(s);
 	for (int k = 0; k < SERVE_document && !is_held(s, now); k++)
 		dispatch_kind(s, (enum serve_kind)k, now);
 }
@@ -426,6 +456,7 @@ int serve_dispatch_in(const struct serve *s, int64_t now)
 			if (is_held(s, now))
 				NOT_AFTER(s->index.hold);
 		}
+	NOT_AFTER(serve_events_next(s));
 #undef NOT_AFTER
 	return least == INT64_MAX ? -1 : least <= now ? 0 : least - now > 60000 ? 60000 : (int)(least - now);
 }
@@ -436,6 +467,7 @@ void serve_jobs_end(struct serve *s)
 	for (int k = 0; k < SERVE_document; k++)
 		while (s->queues[k].first)
 			refuse_job(take_first(&s->queues[k]));
+	serve_events_end(s);
 	for (unsigned i = 0; i < SERVE_DESKS; i++)
 		fail_job(&s->desks[i], 503, "the server is ending", "", now);
 }

@@ -69,7 +69,8 @@ static void put_responses(struct buf *b, const struct serve_route_row *r)
 	           "\"responses\":{\"200\":{\"description\":\"The answer.\",\"headers\":{\"ETag\":{\"schema\":{\"type\":"
 	           "\"string\"}}},\"content\":{%s}},\n"
 	           "\"304\":{\"description\":\"The answer is still that of If-None-Match.\"}",
-	           r->kind == SERVE_dataset
+	           r->kind == SERVE_stream ? "\"text/event-stream\":{\"schema\":{\"type\":\"string\"}}"
+	           : r->kind == SERVE_dataset
 	               ? "\"application/sparql-results+json\":{},\"application/sparql-results+xml\":{},\"text/csv\":{},"
 	                 "\"text/tab-separated-values\":{},\"text/turtle\":{},\"application/n-triples\":{}"
 	               : "\"application/json\":{\"schema\":{\"type\":\"object\"}}");

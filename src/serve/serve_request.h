@@ -38,7 +38,7 @@ enum serve_route {
 	SERVE_ROUTES
 };
 enum serve_type { SERVE_text, SERVE_flag, SERVE_number, SERVE_word };
-enum serve_kind { SERVE_quick, SERVE_long, SERVE_dataset, SERVE_document, SERVE_page, SERVE_shell };
+enum serve_kind { SERVE_quick, SERVE_long, SERVE_dataset, SERVE_document, SERVE_stream, SERVE_page, SERVE_shell };
 
 struct serve_parameter_row {
 	const char *name;

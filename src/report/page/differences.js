@@ -37,7 +37,7 @@ function differenceText(i) {
 	return [' ', side('a'), ' \u2192 ', side('b'), i.count > 1 ? ', ' + i.count + ' times' : ''];
 }
 function differenceItem(i) {
-	const change = changeText(i), reach = i.reaches ? 'reaches ' + count(i.reaches, 'output') + (i.reaches_differing ? ', ' + i.reaches_differing + ' of them known to differ' : '') : '';
+	const change = changeText(i), reach = i.reaches ? count(i.reaches, 'output') + (i.reaches === 1 ? ' depends' : ' depend') + ' on it' + (i.reaches_differing ? ', of which ' + i.reaches_differing.toLocaleString('en') + (i.reaches_differing === 1 ? ' differs' : ' differ') : '') : '';
 	return h('li', {}, named(shortPath(textOf(i, 'subject'))), ...differenceText(i).map((p) => p), change.length || reach ? h('div', {class: 'dim'}, ...change, change.length && reach ? '; ' : '', reach) : '');
 }
 function rungBlock(rung) {

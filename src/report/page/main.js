@@ -1,5 +1,5 @@
 // main.js - puts it together.
-const sections = [['overview', 'Overview'], ['differences', 'Differences'], ['lineage', 'Lineage'], ['picture', 'Picture'], ['reads', 'Who reads what'], ['files', 'Files'], ['programs', 'Programs'], ['resources', 'Resources'], ['settings', 'Settings']];
+const sections = [['live', 'Running'], ['overview', 'Overview'], ['differences', 'Differences'], ['lineage', 'Lineage'], ['picture', 'Picture'], ['reads', 'Who reads what'], ['files', 'Files'], ['programs', 'Programs'], ['resources', 'Resources'], ['settings', 'Settings']];
 
 let waiting = 0; // a timer, while what was typed is not the state yet
 function writeFilter() {

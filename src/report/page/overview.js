@@ -4,7 +4,7 @@ const texts = (object) => Object.entries(object || {}).filter(([k]) => !k.endsWi
 
 function resultOf(exit) {
 	if (!exit)
-		return h('span', {class: 'bad'}, 'its end is not known');
+		return about && about.recording === 'running' ? h('span', {class: 'good'}, 'running when this page was made') : h('span', {class: 'bad'}, 'its end is not known');
 	const bad = exit.signal !== undefined || exit.status !== 0;
 	return h('span', {class: bad ? 'bad' : 'good'}, exit.signal !== undefined ? 'signal ' + exit.signal : exit.status === 0 ? 'ended well (0)' : 'exit status ' + exit.status);
 }

@@ -1,6 +1,6 @@
 // site.js - the runs of the record, and what was found in it: the JSON of the server as tables. Texts of the record come to
 // the page by textContent alone (text.js).
-const PAGE = 50, REFRESH = 5000; // rows; ms
+const PAGE = 50, REFRESH = 5000; // rows; ms, where there are no events
 const searching = /\/search$/.test(location.pathname);
 const asked = new URLSearchParams(location.search).get('q') || '';
 
@@ -38,9 +38,15 @@ function textOfBase64(text) {
 }
 function resultOf(run) {
 	if (!run.exit)
-		return run.standby ? h('span', {class: 'good'}, 'running') : h('span', {class: 'bad'}, 'end not known');
+		return run.standby ? h('span', {}, h('span', {class: 'good'}, 'running'), h('span', {class: 'dim', 'data-progress': run.id}, progressOf(run.id))) : h('span', {class: 'bad'}, 'end not known');
 	const bad = run.exit.signal !== undefined || run.exit.status !== 0;
 	return h('span', {class: bad ? 'bad' : 'good'}, run.exit.signal !== undefined ? 'signal ' + run.exit.signal : run.exit.status === 0 ? 'ok' : 'exit ' + run.exit.status);
+}
+// How far a run is, and what it uses now, by the last event.
+let progress = new Map();
+function progressOf(id) {
+	const one = progress.get(id), now = one && one.now;
+	return one && one.executions !== undefined ? ', ' + [count(one.executions, 'program'), count(one.outputs, 'output'), now && now.memory_resident !== undefined ? size(now.memory_resident) : '', now ? count(now.processes, 'process', 'processes') : ''].filter(Boolean).join(', ') : '';
 }
 function tookOf(o) {
 	const from = parsed(o.start), to = parsed(o.end);
@@ -75,7 +81,7 @@ function executionsTable(list) {
 
 // ---- the runs ----
 
-let runs = [], next = null, shownText = '';
+let runs = [], next = null, shownText = '', later = 0;
 function renderTools() {
 	const two = Array.from(chosen);
 	fill('tools', h('button', {type: 'button', disabled: two.length !== 2, on: {click: () => {
@@ -102,8 +108,13 @@ async function older() {
 // What is new since, in front of what is shown; nothing moves while somebody is in the table.
 async function refresh() {
 	const page = await ask('runs?limit=' + Math.min(Math.max(runs.length, PAGE), 1000)), text = JSON.stringify(page);
-	if (text === shownText || (shownText && byId('list-body').contains(document.activeElement)))
+	if (text === shownText)
 		return;
+	if (shownText && byId('list-body').contains(document.activeElement)) {
+		clearTimeout(later);
+		later = setTimeout(() => refresh().catch(sayError), REFRESH);
+		return;
+	}
 	shownText = text;
 	runs = page.runs.concat(runs.slice(page.runs.length));
 	if (runs.length === page.runs.length)
@@ -115,6 +126,26 @@ async function keepFresh() {
 	if (!document.hidden)
 		await refresh().catch(sayError);
 	setTimeout(keepFresh, REFRESH);
+}
+// Runs that begin or end are asked for anew; what changes in between is written into the row. Without events the list is
+// asked for again and again.
+function listen() {
+	const events = new EventSource('api/v1/events');
+	let states = '';
+	events.addEventListener('progress', (e) => {
+		const list = JSON.parse(e.data).runs, now = list.map((r) => r.id + r.recording + (r.exit ? '!' : '')).join(' ');
+		progress = new Map(list.map((r) => [r.id, r]));
+		for (const cell of document.querySelectorAll('[data-progress]'))
+			cell.textContent = progressOf(cell.dataset.progress);
+		if (now === states)
+			return;
+		states = now;
+		refresh().catch(sayError);
+	});
+	events.addEventListener('error', () => {
+		if (events.readyState === EventSource.CLOSED)
+			keepFresh();
+	});
 }
 
 // ---- search ----
@@ -144,5 +175,6 @@ if (searching) {
 	document.title = 'Runs - stemma';
 	fill('title', 'Runs');
 	fill('list-head', 'Newest first');
-	keepFresh();
+	refresh().catch(sayError);
+	listen();
 }
