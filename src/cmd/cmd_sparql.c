@@ -74,7 +74,11 @@ static int load(struct asking *x)
 		status = cmd_store(x->c, x->o->no_index);
 		if (status != STATUS_OK)
 			return status;
-		if (sparql_record(&x->rdf, x->c->store, &err) < 0)
+		struct sparql_needs needs;
+		int rc = sparql_needs_find(x->query.query, &needs);
+		rc = rc < 0 ? err_set(&err, -rc, "cannot read the query") : sparql_record(&x->rdf, x->c->store, &needs, &err);
+		sparql_needs_release(&needs);
+		if (rc < 0)
 			return report_err(&err, STATUS_SELF);
 	}
 	for (size_t i = 0; status == STATUS_OK && i < x->o->data.n; i++)

@@ -14,6 +14,10 @@ struct export_options {
 	bool (*is_own)(void *arg, store_id run);
 	void *is_own_arg;
 	uint64_t *left_out;        /* gets how many are not; may be NULL */
+	/* Of RDF: is this predicate wanted, the name in the namespace? What is not is left out, and what nothing is wanted
+	 * of is not read. NULL: all are. Only of N-Triples. */
+	bool (*wants)(void *arg, const char *ns, const char *name);
+	void *wants_arg;
 	const store_id *highlight; /* versions whose lineage stands out in a picture */
 	size_t n_highlight;
 };

@@ -36,7 +36,66 @@ static uint64_t index_stamp(const char *path)
 static void serve_dataset_release(struct serve_dataset *d)
 {
 	rdf_release(&d->rdf);
-	*d = (struct serve_dataset){0};
+	d->loaded = false;
+}
+
+/* Adds the predicates that a query needs to those that are wanted. 1: one is new; 0; -ENOMEM. */
+static int want_predicates(struct serve_dataset *d, const struct rdf *r, const struct sparql_needs *needs)
+{
+	int found = needs->all && !d->all;
+	d->all |= needs->all;
+	for (size_t i = 0; i < needs->predicates.n; i++) {
+		const struct str iri = rdf_term(r, needs->predicates.v[i])->text;
+		size_t k = 0;
+		while (k < d->wanted.n && !str_is(iri, d->wanted.v[k]))
+			k++;
+		if (k < d->wanted.n)
+			continue;
+		char *copy = vec_room(&d->wanted, 1) ? strndup(iri.p, iri.n) : NULL;
+		if (!copy)
+			return -ENOMEM;
+		d->wanted.v[d->wanted.n++] = copy;
+		found = 1;
+	}
+	return found;
+}
+
+/* The same of a query's text; what cannot be parsed needs nothing, and is told later. */
+static int want_query(struct serve_dataset *d, const char *text)
+{
+	struct rdf r;
+	struct sparql query = {0};
+	struct sparql_needs needs = {0};
+	struct err err = {0};
+	int rc = rdf_init(&r), found = 0;
+	if (rc == 0)
+		rc = sparql_parse(&r, str_of(text), "", sparql_record_prefixes, sparql_record_n_prefixes, &err, &query);
+	if (rc == 0)
+		rc = sparql_needs_find(query.query, &needs);
+	if (rc == 0)
+		found = want_predicates(d, &r, &needs);
+	sparql_needs_release(&needs);
+	sparql_release(&query);
+	rdf_release(&r);
+	return rc == -ENOMEM ? rc : found;
+}
+
+/* What is wanted of the record, into d->rdf, which is empty. 0, -errno with a sentence. */
+static int load_wanted(struct serve_dataset *d, struct store *s, struct err *err)
+{
+	struct sparql_needs needs = {.all = d->all};
+	int rc = 0;
+	for (size_t i = 0; i < d->wanted.n && rc == 0; i++) {
+		rdf_id *slot = vec_add(&needs.predicates);
+		if (slot)
+			*slot = rdf_iri(&d->rdf, str_of(d->wanted.v[i]));
+		else
+			rc = err_set(err, ENOMEM, "the record does not fit into memory");
+	}
+	if (rc == 0)
+		rc = sparql_record(&d->rdf, s, &needs, err);
+	sparql_needs_release(&needs);
+	return rc;
 }
 
 /* A record_question: the record as RDF, in place of what d has. 0; -ENOMEM, -ENOSYS with err's sentence. */
@@ -47,7 +106,7 @@ static int ask_dataset(struct stemma_record *r, const struct record_question *q,
 	serve_dataset_release(d);
 	int rc = rdf_init(&d->rdf);
 	if (rc == 0)
-		rc = sparql_record(&d->rdf, r->source.store, &e);
+		rc = load_wanted(d, r->source.store, &e);
 	if (rc == 0)
 		rc = rdf_ready(&d->rdf);
 	if (rc == -ENOSYS)
@@ -55,15 +114,18 @@ static int ask_dataset(struct stemma_record *r, const struct record_question *q,
 	return rc < 0 ? record_fail(-ENOMEM, &e, "the record does not fit into memory", err) : 0;
 }
 
-/* The dataset of the index as it is now. The same as long as the index is not changed and it has not grown by GROWN
- * bytes. 0, or a code with err's sentence. */
-static int make_dataset(struct serve_answerer *a, struct serve_dataset *d, struct stemma_error *err)
+/* The dataset of the index as it is now, with what the query needs and others before it needed. The same as long as the
+ * index is not changed and it has not grown by GROWN bytes. 0, or a code with err's sentence. */
+static int make_dataset(struct serve_answerer *a, struct serve_dataset *d, const char *query, struct stemma_error *err)
 {
 	int rc = serve_answerer_open(a, err);
 	if (rc)
 		return rc;
+	const int more = want_query(d, query);
+	if (more < 0)
+		return record_fail(-ENOMEM, NULL, "the record does not fit into memory", err);
 	const uint64_t stamp = index_stamp(store_index_path(a->record->source.store));
-	if (d->loaded && stamp == d->stamp && d->rdf.bytes - d->bytes < GROWN)
+	if (d->loaded && !more && stamp == d->stamp && d->rdf.bytes - d->bytes < GROWN)
 		return 0;
 	rc = record_ask(a->record, &(struct record_question){.ask = ask_dataset, .arg = d}, err);
 	d->loaded = rc == 0;
@@ -199,7 +261,7 @@ void serve_dataset_answer(struct serve_answerer *a, struct serve_dataset *d, con
 		describe_service(accept, ret);
 		return;
 	}
-	int rc = make_dataset(a, d, &e);
+	int rc = make_dataset(a, d, q->text[SERVE_P_query], &e);
 	if (rc) {
 		serve_answer_problem(ret, rc == -ENOMEM ? 507 : rc == -ENOSYS ? 501 : 503, e.text, e.hint);
 		ret->retry_after = ret->status == 503;

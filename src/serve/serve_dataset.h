@@ -12,6 +12,11 @@ struct serve_dataset {
 	struct rdf rdf;
 	bool loaded;
 	uint64_t bytes, stamp; /* of terms, when it was loaded; of the index that it was made from */
+	bool all;              /* queries need all of the record; else triples with the predicates in wanted */
+	struct {
+		char **v;
+		size_t n, cap;
+	} wanted;
 };
 
 /* Answers a request to /sparql. accept: the header, NULL none; ns, memory: of the query alone. */

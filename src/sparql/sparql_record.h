@@ -3,11 +3,13 @@
 #define STEMMA_SPARQL_SPARQL_RECORD_H
 
 #include "sparql/rdf.h"
+#include "sparql/sparql_needs.h"
 #include "store/store.h"
 
-/* Adds all of the record to r's default graph. Cost and memory grow with the record: about 150 bytes a triple.
- * 0, or -errno with a sentence. */
-int sparql_record(struct rdf *r, struct store *s, struct err *err);
+/* Adds the record to r's default graph: what a query can need of it, or all of it (needs NULL). Cost and memory grow
+ * with that: about 150 bytes a triple. What needs have no kind of statement for is not even read. 0, or -errno with a
+ * sentence. */
+int sparql_record(struct rdf *r, struct store *s, const struct sparql_needs *needs, struct err *err);
 /* The prefixes of the record's vocabulary, for sparql_parse. */
 extern const char *const sparql_record_prefixes[][2];
 extern const size_t sparql_record_n_prefixes;

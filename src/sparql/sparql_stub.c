@@ -49,8 +49,9 @@ int rdf_read(struct rdf *r, struct str text, const char *base, rdf_id g, struct 
 	return refuse(err);
 }
 
-int sparql_record(struct rdf *r, struct store *s, struct err *err)
+int sparql_record(struct rdf *r, struct store *s, const struct sparql_needs *needs, struct err *err)
 {
+	(void)needs;
 	(void)r, (void)s;
 	return refuse(err);
 }
@@ -88,4 +89,17 @@ int sparql_write(const struct rdf *r, const struct sparql *q, const struct sparq
 {
 	(void)r, (void)q, (void)x, (void)form, (void)ret;
 	return -ENOSYS;
+}
+
+/* Always 0: all of it. */
+int sparql_needs_find(const struct sparql_query *q, struct sparql_needs *ret)
+{
+	(void)q;
+	*ret = (struct sparql_needs){.all = true};
+	return 0;
+}
+
+void sparql_needs_release(struct sparql_needs *n)
+{
+	(void)n;
 }
