@@ -36,7 +36,7 @@ serving <<'END'
 a = s.get('api/v1/openapi.json')
 d = a.json()
 assert a.status == 200 and d['openapi'] == '3.1.0' and d['info']['version'] and {'/api/v1/' + p for p in ('runs', 'run/{id}', 'why', 'lineage', 'diff', 'find', 'openapi.json')} <= d['paths'].keys()
-tried = {'file': '/w/out1', 'a': '@', 'b': '@', 'q': 'used%20/w/in', 'id': '@', 'limit': '3', 'depth': '2'}
+tried = {'file': '/w/out1', 'a': '@', 'b': '@', 'q': 'used%20/w/in', 'id': '@', 'limit': '3', 'depth': '2', 'where': 'exit%200', 'of': 'max'}
 for path, item in d['paths'].items():
     if not path.startswith('/api/'):
         continue

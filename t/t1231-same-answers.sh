@@ -1,5 +1,5 @@
 #!/bin/sh
-# A hundred questions about a recorded demo: the command, HTTP and Python give the same answers.
+# A hundred questions about a recorded demo: the command, HTTP and Python give the same answers, and pages where there are any.
 # shellcheck source=t/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=t/serve.sh
@@ -87,8 +87,45 @@ have_sparql=yes
 	echo "from stemma.record import Record, _term"
 	echo "exec(open(T + '/questions.py').read())"
 	cat <<END
-n = 0
+n = on_page = 0
 record = Record(home)
+def page_says(command, want):
+    """1; the page of the same question holds the same things."""
+    import base64
+    page = 'compare?a=%s&b=%s' % tuple(map(quoted, command[-2:])) if command[0] == 'diff' else 'file?file=' + quoted(command[-1])
+    a = s.get(page)
+    assert a.status == 200, (page, a.status)
+    d = json.loads(re.search(rb'<script type="application/json" id="data">(.*?)</script>', a.body, re.S).group(1))
+    ids = base64.b64decode(d['ids'])
+    name = lambda i: ('v' if i < d['files']['rows'] else 'x') + ids[12 * i:12 * i + 12].hex()
+    sure = lambda one: one['certainty'] == 'must'
+    if command[0] == 'why':
+        [one] = want['answers']
+        for key in ('makers', 'inputs'):
+            assert sorted((name(m['node']), m['sure']) for m in d['why'][key]) == sorted((m['id'], sure(m)) for m in one[key]), (page, key)
+    elif command[0] == 'lineage':
+        outside = set(d['outside'])
+        nodes = {name(i) for i in range(d['files']['rows'] + d['executions']['rows']) if i not in outside}
+        assert nodes == {e['id'] for e in want['entities'] + want['executions']}, page
+        assert {(name(f), name(t)) for f, t in edges_of(d)} == {(e['from'], e['to']) for e in want['edges'] if e['from'] in nodes and e['to'] in nodes}, page
+    else:
+        told = d['against']['diff']
+        assert {k: told[k] for k in want if k in told and k != 'format'} == {k: want[k] for k in want if k in told and k != 'format'} and len(set(want) & set(told)) > 3, (page, sorted(want), sorted(told))
+    return 1
+def edges_of(d):
+    column = lambda c: c if isinstance(c, list) else spread(c, d['edges']['rows'])
+    at, out = 0, []
+    for f, t, how in zip(*(column(d['edges'][c]) for c in ('from', 'to', 'how'))):
+        at += f
+        if d['hows'][how]['lineage']:
+            out.append((at, t))
+    return out
+def spread(c, rows):
+    v, at = [c['else']] * rows, 0
+    for step, value in zip(c['at'], c['values']):
+        at += step
+        v[at] = value
+    return v
 for command, target, ask in questions('$demo'):
     n += 1
     if isinstance(command, str):
@@ -103,15 +140,17 @@ for command, target, ask in questions('$demo'):
         got = said = a.json()
         got.pop('next', None)  # of a page of HTTP alone
     assert a.status == 200 and got == want, ('HTTP', command, a.status, json.dumps(got)[:1500], json.dumps(want)[:1500])
+    if command[0] == 'why' or command[:2] == ['lineage', '--json'] or command[0] == 'diff':
+        on_page += page_says(command, want)
     answer = ask(record)
     if isinstance(answer, tuple):  # Python gives the rows alone
         said, answer = said[answer[0]], answer[1]
     assert answer == said, ('Python', command, str(answer)[:1500], str(said)[:1500])
-print(n, 'questions')
-assert n == 100, n
+print(n, 'questions,', on_page, 'of them on pages, too')
+assert n == 100 and on_page >= 50, (n, on_page)
 END
 } >"$T/same"
 serving <"$T/same"
-check '100 questions: the command, HTTP and Python say the same'
+check '100 questions: the command, HTTP and Python say the same, and the pages of files and comparisons'
 sed 's/^/# /' "$out"
 finish

@@ -13,7 +13,7 @@ struct export_options {
 	 * that not everybody may read there are copies only if all runs that are exported are the user's own. */
 	bool (*is_own)(void *arg, store_id run);
 	void *is_own_arg;
-	uint64_t *left_out;        /* gets how many are not; may be NULL */
+	uint64_t *left_out; /* gets how many are not; may be NULL */
 	/* Of RDF: is this predicate wanted, the name in the namespace? What is not is left out, and what nothing is wanted
 	 * of is not read. NULL: all are. Only of N-Triples. */
 	bool (*wants)(void *arg, const char *ns, const char *name);

@@ -3,6 +3,7 @@
 #include "answer/found.h"
 #include "answer/progress.h"
 #include "answer/runs.h"
+#include "answer/table/run_columns.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "lib/record.h"
@@ -92,6 +93,17 @@ static int ask_runs_page(struct stemma_record *r, const struct record_question *
 	return rc < 0 ? fail_page(rc, NULL, err) : record_give_json(o, q->ret, err);
 }
 
+/* A record_question: runs by settings and metrics. 0, or a code with err's sentence. */
+static int ask_table(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
+{
+	const struct serve_request *asked = q->arg;
+	struct err e = {0};
+	json_t *o = NULL;
+	const int rc = run_table_json(
+	    &r->source, &(struct over_runs_question){asked->text[SERVE_P_where], asked->text[SERVE_P_of], NULL, 0}, &e, &o);
+	return rc < 0 ? fail_page(rc, &e, err) : record_give_json(o, q->ret, err);
+}
+
 /* A record_question: the runs that go on. 0, or a code with err's sentence. */
 static int ask_progress(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
@@ -157,6 +169,7 @@ static int ask_record(struct stemma_record *r, const struct serve_request *q, ch
 {
 	const struct record_question page = {.ask = q->route == SERVE_R_runs       ? ask_runs_page
 	                                            : q->route == SERVE_R_progress ? ask_progress
+	                                            : q->route == SERVE_R_table    ? ask_table
 	                                                                           : ask_found_page,
 	                                     .arg = (void *)(uintptr_t)q,
 	                                     .ret = ret};
@@ -164,6 +177,7 @@ static int ask_record(struct stemma_record *r, const struct serve_request *q, ch
 	case SERVE_R_runs:
 	case SERVE_R_find:
 	case SERVE_R_progress:
+	case SERVE_R_table:
 		return record_ask(r, &page, err);
 	case SERVE_R_run:
 		return show_run(r, q, ret, err);
@@ -175,6 +189,8 @@ static int ask_record(struct stemma_record *r, const struct serve_request *q, ch
 		return stemma_lineage(r, q->text[SERVE_P_file], lineage_flags(q), (unsigned)q->number[SERVE_P_depth], ret, err);
 	case SERVE_R_diff:
 		return stemma_diff(r, q->text[SERVE_P_a], q->text[SERVE_P_b], ret, err);
+	case SERVE_R_trust:
+		return stemma_trust(r, (const char *const[]){q->text[SERVE_P_page_id], NULL}, NULL, NULL, ret, err);
 	case SERVE_R_page_run:
 	case SERVE_R_page_file:
 	case SERVE_R_page_compare:

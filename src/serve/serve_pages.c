@@ -21,7 +21,7 @@ static const char shell_script[] = {
 struct str serve_shell(enum serve_route route, const char **ret_type)
 {
 	*ret_type = SERVE_HTML;
-	if (route == SERVE_R_home || route == SERVE_R_search)
+	if (route == SERVE_R_home || route == SERVE_R_search || route == SERVE_R_page_table || route == SERVE_R_page_trust)
 		return str_n(shell_html, sizeof(shell_html));
 	*ret_type = "text/javascript; charset=utf-8";
 	if (route == SERVE_R_site_js)

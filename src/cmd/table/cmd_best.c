@@ -1,6 +1,6 @@
 /* stemma best: the run with the best metric: its settings, what it read and what it made. */
 #include "answer/items.h"
-#include "cmd/table/over_runs.h"
+#include "cmd/table/table_load.h"
 #include "cmd/ui/notes_print.h"
 
 #include <math.h>
@@ -200,7 +200,7 @@ int cmd_best(struct cmd *c, const struct opts_best *o)
 		return report_usage(c, "best needs --metric NAME");
 	int status = cmd_store(c, o->no_index);
 	if (status == STATUS_OK)
-		status = over_runs_load(c, o->where, &o->with, o->of, &w.runs);
+		status = table_load(c, &(struct over_runs_question){o->where, o->of, o->with.v, o->with.n}, &w.runs);
 	if (status == STATUS_OK && !find_best(&w)) {
 		report(w.candidates ? "the metric '%s' is not a number in any run" : "no run has the metric '%s'", o->metric);
 		if (!w.candidates)

@@ -1,6 +1,7 @@
 /* stemma table: runs by settings and metrics. */
+#include "answer/table/run_columns.h"
 #include "base/vec.h"
-#include "cmd/table/over_runs.h"
+#include "cmd/table/table_load.h"
 #include "cmd/table/table_svg.h"
 #include "cmd/ui/notes_print.h"
 
@@ -10,102 +11,25 @@
 
 #define CELL_MAX 60 /* bytes of a value, for people */
 
-struct column {
-	struct str name;
-	bool metric;
-	bool same; /* a setting that all runs have, with one value */
-};
 struct table_of {
 	struct cmd *c;
 	const struct opts_table *o;
 	struct over_runs runs;
-	struct column *columns;
-	size_t n, cap;
+	struct run_columns columns;
 };
-
-/* ---- columns: the settings, then the metrics, by name ---- */
-
-/* All are, without operands. */
-static bool is_wanted_column(const struct table_of *w, struct str name)
-{
-	for (int i = 0; i < w->c->n_operands; i++)
-		if (str_is(name, w->c->operands[i]))
-			return true;
-	return !w->c->n_operands;
-}
-
-/* Adds a column for a setting or a metric. 0, also where it is not wanted; -ENOMEM. each_once takes out the double
- * ones. */
-static int add_column(struct table_of *w, struct str name, bool metric)
-{
-	if (!is_wanted_column(w, name))
-		return 0;
-	if (!vec_has_room(w->columns, w->n, w->cap))
-		return -ENOMEM;
-	w->columns[w->n++] = (struct column){.name = name, .metric = metric};
-	return 0;
-}
-
-/* Order of qsort: parameters before metrics, then by name. */
-static int column_cmp(const void *pa, const void *pb)
-{
-	const struct column *a = pa, *b = pb;
-	return a->metric != b->metric ? a->metric - b->metric : str_cmp(a->name, b->name);
-}
-
-/* Sorts v and takes out what is there twice. How many are left. */
-static size_t each_once(struct column *v, size_t n)
-{
-	size_t to = 0;
-	qsort(v, n, sizeof(*v), column_cmp);
-	for (size_t i = 0; i < n; i++)
-		if (!to || column_cmp(&v[to - 1], &v[i]) != 0)
-			v[to++] = v[i];
-	return to;
-}
-
-/* Only settings; of one run alone nothing is the same. */
-static bool is_same_in_all_runs(const struct table_of *w, const struct column *column)
-{
-	const struct app_log_config *first = app_log_config_of(&w->runs.runs[0], column->name);
-	bool same = !column->metric && w->runs.n > 1 && first;
-	for (size_t i = 1; same && i < w->runs.n; i++) {
-		const struct app_log_config *x = app_log_config_of(&w->runs.runs[i], column->name);
-		same = x && str_eq(x->value, first->value);
-	}
-	return same;
-}
-
-/* Finds the columns of the table: settings and metrics of all runs. 0, -ENOMEM. */
-static int find_columns(struct table_of *w)
-{
-	for (size_t i = 0; i < w->runs.n; i++) {
-		const struct app_log_run *r = &w->runs.runs[i];
-		for (size_t k = 0; k < r->n_configs; k++)
-			if (add_column(w, r->configs[k].name, false) < 0)
-				return -ENOMEM;
-		for (size_t k = 0; k < r->n_metrics; k++)
-			if (add_column(w, r->metrics[k].name, true) < 0)
-				return -ENOMEM;
-		w->n = w->n ? each_once(w->columns, w->n) : 0; /* so that they do not gather by the thousand */
-	}
-	for (size_t i = 0; i < w->n; i++)
-		w->columns[i].same = is_same_in_all_runs(w, &w->columns[i]);
-	return 0;
-}
 
 /* Whether there is a column of the name already. */
 static bool is_column(const struct table_of *w, struct str name)
 {
-	for (size_t i = 0; i < w->n; i++)
-		if (str_eq(w->columns[i].name, name))
+	for (size_t i = 0; i < w->columns.n; i++)
+		if (str_eq(w->columns.v[i].name, name))
 			return true;
 	return false;
 }
 
 /* Appends the value of a column for a run. exact: as it was recorded; else at most CELL_MAX bytes, for a terminal.
  * Nothing where the run does not have it. */
-static void put_cell(const struct table_of *w, const struct app_log_run *r, const struct column *column, bool exact,
+static void put_cell(const struct table_of *w, const struct app_log_run *r, const struct run_column *column, bool exact,
                      struct buf *b)
 {
 	const struct app_log_config *config = column->metric ? NULL : app_log_config_of(r, column->name);
@@ -135,18 +59,18 @@ struct shown_columns {
 /* Columns that are the same in all runs are left out without --all. -ENOMEM: what could be had is in ret. */
 static int choose_columns(const struct table_of *w, struct shown_columns *ret)
 {
-	ret->which = calloc(w->n + 1, sizeof(*ret->which));
-	ret->heads = calloc(w->n + 2, sizeof(*ret->heads));
-	ret->align = calloc(w->n + 2, 1);
+	ret->which = calloc(w->columns.n + 1, sizeof(*ret->which));
+	ret->heads = calloc(w->columns.n + 2, sizeof(*ret->heads));
+	ret->align = calloc(w->columns.n + 2, 1);
 	if (!ret->which || !ret->heads || !ret->align)
 		return -ENOMEM;
-	for (size_t i = 0; i < w->n; i++) {
-		if (w->columns[i].same && !w->o->all && !w->c->n_operands) {
+	for (size_t i = 0; i < w->columns.n; i++) {
+		if (w->columns.v[i].same && !w->o->all && !w->c->n_operands) {
 			ret->same++;
 			continue;
 		}
 		ret->which[ret->n++] = i;
-		fmt_name(&ret->names, w->columns[i].name);
+		fmt_name(&ret->names, w->columns.v[i].name);
 		buf_char(&ret->names, '\0');
 	}
 	if (ret->names.failed)
@@ -171,7 +95,7 @@ static int table_row(const struct table_of *w, const struct shown_columns *shown
 	table_cell(t, fmt_run(info.ulid));
 	for (size_t k = 0; k < shown->n; k++) {
 		buf_reset(&b);
-		put_cell(w, r, &w->columns[shown->which[k]], false, &b);
+		put_cell(w, r, &w->columns.v[shown->which[k]], false, &b);
 		if (!b.n)
 			buf_char(&b, '-');
 		table_cell(t, buf_view(&b));
@@ -207,18 +131,18 @@ static int print_csv(struct table_of *w)
 	struct buf b = {0}, cell = {0};
 	int rc = 0;
 	buf_printf(&b, "run");
-	for (size_t k = 0; k < w->n; k++) {
+	for (size_t k = 0; k < w->columns.n; k++) {
 		buf_char(&b, ',');
-		fmt_csv(&b, w->columns[k].name, true);
+		fmt_csv(&b, w->columns.v[k].name, true);
 	}
 	buf_printf(&b, "\r\n");
 	for (size_t i = 0; rc == 0 && i < w->runs.n; i++) {
 		struct run_info info;
 		rc = store_run(w->c->store, w->runs.runs[i].run, &info) < 0 ? -EIO : 0;
 		fmt_csv(&b, info.ulid, true);
-		for (size_t k = 0; k < w->n; k++) {
+		for (size_t k = 0; k < w->columns.n; k++) {
 			buf_reset(&cell);
-			put_cell(w, &w->runs.runs[i], &w->columns[k], true, &cell);
+			put_cell(w, &w->runs.runs[i], &w->columns.v[k], true, &cell);
 			buf_char(&b, ',');
 			fmt_csv(&b, buf_view(&cell), true);
 		}
@@ -232,45 +156,6 @@ static int print_csv(struct table_of *w)
 	return rc;
 }
 
-/* What a run has of a column, under its name. Without a member where it has none. 0, -ENOMEM. */
-static int cell_json(const struct table_of *w, const struct app_log_run *r, const struct column *column,
-                     json_t *configs, json_t *metrics)
-{
-	const struct app_log_config *config = column->metric ? NULL : app_log_config_of(r, column->name);
-	const struct app_log_metric *metric = column->metric ? app_log_metric_of(r, column->name) : NULL;
-	char *key = strndup(column->name.p ? column->name.p : "", column->name.n);
-	int64_t step;
-	bool stepped;
-	if (!key)
-		return -ENOMEM;
-	if (config)
-		js_str(configs, key, config->value);
-	double v = metric ? over_runs_value(&w->runs, metric, &step, &stepped) : 0;
-	if (metric && isfinite(v))
-		js_put(metrics, key, json_real(v));
-	else if (metric)
-		js_text(metrics, key, isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
-	free(key);
-	return 0;
-}
-
-/* Makes an object of a run. 0, -errno. Appends the run's row to rows. */
-static int row_json(const struct table_of *w, const struct app_log_run *r, json_t *rows)
-{
-	json_t *row = json_object(), *configs = json_object(), *metrics = json_object();
-	struct run_info info;
-	int rc = store_run(w->c->store, r->run, &info) < 0 ? -EIO : 0;
-	js_str(row, "run", info.ulid);
-	js_time(row, "start", info.start);
-	js_str_if(row, "type", r->type);
-	for (size_t k = 0; rc == 0 && k < w->n; k++)
-		rc = cell_json(w, r, &w->columns[k], configs, metrics);
-	js_put(row, "configuration", configs);
-	js_put(row, "metrics", metrics);
-	js_add(rows, row);
-	return rc;
-}
-
 /* Prints the runs as JSON. *ret_status: where it is 0. 0, -errno. */
 static int print_table_json(struct table_of *w, int *ret_status)
 {
@@ -278,7 +163,7 @@ static int print_table_json(struct table_of *w, int *ret_status)
 	int rc = 0;
 	js_num(all, "format", 1);
 	for (size_t i = 0; rc == 0 && i < w->runs.n; i++)
-		rc = row_json(w, &w->runs.runs[i], rows);
+		rc = run_row_json(w->c->store, &w->runs, &w->columns, i, rows);
 	js_put(all, "rows", rows);
 	if (rc < 0)
 		json_decref(all);
@@ -355,12 +240,12 @@ static int draw_runs(struct table_of *w, struct str x, struct str y, struct draw
 static struct str choose_metric(const struct table_of *w)
 {
 	for (int i = 0; i < w->c->n_operands; i++)
-		for (size_t k = 0; k < w->n; k++)
-			if (w->columns[k].metric && str_is(w->columns[k].name, w->c->operands[i]))
-				return w->columns[k].name;
-	for (size_t k = 0; k < w->n; k++)
-		if (w->columns[k].metric)
-			return w->columns[k].name;
+		for (size_t k = 0; k < w->columns.n; k++)
+			if (w->columns.v[k].metric && str_is(w->columns.v[k].name, w->c->operands[i]))
+				return w->columns.v[k].name;
+	for (size_t k = 0; k < w->columns.n; k++)
+		if (w->columns.v[k].metric)
+			return w->columns.v[k].name;
 	return (struct str){0};
 }
 
@@ -381,7 +266,7 @@ static struct str choose_setting(const struct table_of *w)
 	for (size_t k = 0; k < w->runs.runs[0].n_configs; k++) {
 		const struct app_log_config *config = &w->runs.runs[0].configs[k];
 		double v;
-		if (over_runs_parse(config->value, &v) && !is_same_in_all_runs(w, &(struct column){.name = config->name}))
+		if (over_runs_parse(config->value, &v) && !run_column_is_same(&w->runs, config->name))
 			return config->name;
 	}
 	return (struct str){0};
@@ -471,11 +356,11 @@ static int print_form(struct table_of *w, int *ret_status)
 /* The runs are there. 0 or -errno, and the status. */
 static int print_runs(struct table_of *w, int *ret_status)
 {
-	int rc = w->runs.n ? find_columns(w) : 0;
-	for (int i = 0; rc == 0 && w->n && i < w->c->n_operands; i++)
+	int rc = run_columns_find(&w->runs, w->c->operands, (size_t)w->c->n_operands, &w->columns);
+	for (int i = 0; rc == 0 && w->columns.n && i < w->c->n_operands; i++)
 		if (!is_column(w, str_of(w->c->operands[i])))
 			report("no run has '%s'", w->c->operands[i]);
-	if (rc == 0 && w->n)
+	if (rc == 0 && w->columns.n)
 		return print_form(w, ret_status);
 	if (rc == 0) {
 		report(w->runs.n ? "no such parameters or metrics"
@@ -495,13 +380,13 @@ int cmd_table(struct cmd *c, const struct opts_table *o)
 		return report_usage(c, "--x requires --svg");
 	int status = cmd_store(c, o->no_index);
 	if (status == STATUS_OK)
-		status = over_runs_load(c, o->where, &o->with, o->of, &w.runs);
+		status = table_load(c, &(struct over_runs_question){o->where, o->of, o->with.v, o->with.n}, &w.runs);
 	int rc = status == STATUS_OK ? print_runs(&w, &status) : 0;
 	if (rc < 0) {
 		report("cannot read parameters and metrics: %s", strerror(-rc));
 		status = STATUS_SELF;
 	}
-	free(w.columns);
+	run_columns_release(&w.columns);
 	over_runs_release(&w.runs);
 	return status;
 }

@@ -72,7 +72,7 @@ function renderOverview() {
 		['Recorded', escapeText(about.mode || '')], ['Within', about.outer ? h('code', {}, escapeText(about.outer)) : ''], ['Labels', texts(about.labels).map(([k]) => h('div', {}, named(escapeText(k) + '=' + textOf(about.labels, k))))], ['Notes', notesOf(about.notes)]] : [];
 	const results = resultNodes.map((node) => ({node, sure: true}));
 	const from = Array.from(inputNodes()).map((node) => ({node, sure: isSure(node)}));
-	fill('overview-body', facts(...top, ...rest), h('div', {class: 'pair'}, isRun ? someNodes('Results', results, {at: 'files', files: 'role-down'}, fileNote) : null, someNodes('Inputs', from, isRun ? {at: 'files', files: 'role-down'} : {at: 'lineage', of: 'source'}, fileNote), programsUsed()));
+	fill('overview-body', facts(...top, ...rest, ['In the record', served && isRun && about ? h('a', {href: 'trust?id=' + encodeURIComponent(about.id)}, 'What it shows: inputs, settings, results') : '']), h('div', {class: 'pair'}, isRun ? someNodes('Results', results, {at: 'files', files: 'role-down'}, fileNote) : null, someNodes('Inputs', from, isRun ? {at: 'files', files: 'role-down'} : {at: 'lineage', of: 'source'}, fileNote), programsUsed()));
 }
 function pairTable(label, heads, pairs) {
 	return h('div', {class: 'scroll', role: 'region', 'aria-label': 'Table of ' + label.toLowerCase(), tabindex: '0'}, h('table', {}, h('caption', {}, label), h('thead', {}, h('tr', {}, ...heads.map((t) => h('th', {scope: 'col'}, t)))),

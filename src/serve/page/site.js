@@ -162,19 +162,3 @@ async function find(cursor) {
 	fill('more', o.next ? h('button', {type: 'button', class: 'more', on: {click: () => find(o.next).catch(sayError)}}, 'More') : null);
 }
 
-if (searching) {
-	document.title = asked + ' - stemma';
-	document.querySelector('nav.site input').value = asked;
-	fill('title', 'Search');
-	fill('list-head', 'Found by ', named(escapeText(expressionOf(asked))));
-	if (asked)
-		find('').catch(sayError);
-	else
-		say('Nothing was asked for.');
-} else {
-	document.title = 'Runs - stemma';
-	fill('title', 'Runs');
-	fill('list-head', 'Newest first');
-	refresh().catch(sayError);
-	listen();
-}

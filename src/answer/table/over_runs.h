@@ -1,9 +1,11 @@
 /* over_runs.h - runs by what their programs told of themselves: which of them are asked for, and one value of a metric
  * for each. For `best` and `table`. */
-#ifndef STEMMA_CMD_TABLE_OVER_RUNS_H
-#define STEMMA_CMD_TABLE_OVER_RUNS_H
+#ifndef STEMMA_ANSWER_TABLE_OVER_RUNS_H
+#define STEMMA_ANSWER_TABLE_OVER_RUNS_H
 
-#include "cmd/cmd.h"
+#include "answer/source.h"
+#include "base/buf.h"
+#include "base/err.h"
 #include "query/app_log.h"
 
 /* Which of the values that a run told of a metric. */
@@ -16,9 +18,17 @@ struct over_runs {
 	enum figure_of of;
 };
 
-/* where: an expression as of `find`, or NULL; with: conditions NAME=VALUE (also != < <= > >=) on settings and metrics;
- * of: last, max, min, mean or NULL. STATUS_OK, or what to end with (and it was said). Release it in any case. */
-int over_runs_load(struct cmd *c, const char *where, const struct texts *with, const char *of, struct over_runs *ret);
+/* What is asked for: an expression as of `find`, or NULL; conditions NAME=VALUE (also != < <= > >=) on settings and
+ * metrics; of: last, max, min, mean or NULL. */
+struct over_runs_question {
+	const char *where, *of;
+	const char *const *with;
+	size_t n_with;
+};
+/* 0; with a sentence -EINVAL: the question makes no sense; -ENOENT: what it names is not recorded; -errno. Release it
+ * in any case. */
+int over_runs_load(const struct answer_source *a, const struct over_runs_question *q, struct err *err,
+                   struct over_runs *ret);
 void over_runs_release(struct over_runs *r);
 
 /* *ret_step: that of the value, where it is one; *ret_stepped: there is one. */

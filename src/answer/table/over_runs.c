@@ -1,12 +1,13 @@
-#include "cmd/table/over_runs.h"
+#include "answer/table/over_runs.h"
 
-#include "cmd/ui/columns.h"
 #include "query/find/select.h"
 #include "query/idset.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 bool over_runs_parse(struct str text, double *ret)
@@ -121,21 +122,18 @@ static int64_t wall_clock_ns(void)
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
-/* The runs that the expression describes. A status, reported. */
-static int select_runs(struct cmd *c, const char *where, struct idset *ret)
+/* The runs that the expression describes. As over_runs_load. */
+static int select_runs(const struct answer_source *a, const char *where, struct err *err, struct idset *ret)
 {
-	struct err err = {0};
 	struct expr *e = NULL;
 	enum expr_kind kind;
-	char *words[] = {(char *)where};
-	struct select_options o = {.now = wall_clock_ns(), .system_extra = config_get(&c->config, CONFIG_system)};
-	int rc = expr_parse(words, 1, &err, &e, &kind);
+	char *words[] = {(char *)(uintptr_t)where};
+	struct select_options o = {.now = wall_clock_ns(), .system_extra = a->system_extra};
+	int rc = expr_parse(words, 1, err, &e, &kind);
 	if (rc == 0)
-		rc = select_eval(c->store, e, EXPR_RUNS, &o, &err, ret);
+		rc = select_eval(a->store, e, EXPR_RUNS, &o, err, ret);
 	expr_free(e);
-	if (rc < 0)
-		return report_err(&err, rc == -EINVAL ? STATUS_USAGE : rc == -ENOENT ? STATUS_NOTHING : STATUS_SELF);
-	return STATUS_OK;
+	return rc < 0 ? rc : 0;
 }
 
 struct began {
@@ -154,14 +152,14 @@ static int began_cmp(const void *pa, const void *pb)
 }
 
 /* The earliest first: row numbers of runs depend on which log was read first. 0, -errno. */
-static int sort_by_start(struct cmd *c, struct over_runs *r)
+static int sort_by_start(struct store *store, struct over_runs *r)
 {
 	struct began *v = calloc(r->n + 1, sizeof(*v));
 	int rc = v ? 0 : -ENOMEM;
 	for (size_t i = 0; rc >= 0 && i < r->n; i++) {
 		struct run_info info;
 		v[i].run = r->runs[i];
-		rc = store_run(c->store, r->runs[i].run, &info);
+		rc = store_run(store, r->runs[i].run, &info);
 		if (rc == 1) {
 			v[i].start = info.start;
 			snprintf(v[i].ulid, sizeof(v[i].ulid), "%.*s", (int)info.ulid.n, info.ulid.p);
@@ -197,39 +195,48 @@ static void leave_out(struct over_runs *r, const struct idset *in, const struct 
 	r->n = n;
 }
 
-int over_runs_load(struct cmd *c, const char *where, const struct texts *with, const char *of, struct over_runs *ret)
+/* The conditions of the question. *ret is the caller's. 0, -EINVAL with a sentence, -ENOMEM. */
+static int parse_run_conditions(const struct over_runs_question *q, struct err *err, struct condition **ret)
+{
+	*ret = calloc(q->n_with + 1, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	for (size_t i = 0; i < q->n_with; i++)
+		if (!parse_run_condition(q->with[i], &(*ret)[i]))
+			return err_set(err, 0, "condition '%s' is not NAME=VALUE, or with != < <= > >= and a number", q->with[i]),
+			       -EINVAL;
+	return 0;
+}
+
+int over_runs_load(const struct answer_source *a, const struct over_runs_question *q, struct err *err,
+                   struct over_runs *ret)
 {
 	static const char *const words[] = {"last", "max", "min", "mean"};
 	struct idset in = {0};
 	struct condition *conditions = NULL;
-	*ret = (struct over_runs){0};
 	size_t which = 0;
-	while (of && which < 4 && strcmp(of, words[which]) != 0)
+	*ret = (struct over_runs){0};
+	while (q->of && which < 4 && strcmp(q->of, words[which]) != 0)
 		which++;
 	if (which == 4)
-		return report_usage(c, "--of is one of last, max, min, mean, not '%s'", of);
+		return err_set(err, 0, "--of is one of last, max, min, mean, not '%s'", q->of), -EINVAL;
 	ret->of = (enum figure_of)which;
-	conditions = calloc(with->n + 1, sizeof(*conditions));
-	for (size_t i = 0; conditions && i < with->n; i++)
-		if (!parse_run_condition(with->v[i], &conditions[i])) {
-			free(conditions);
-			return report_usage(c, "condition '%s' is not NAME=VALUE, or with != < <= > >= and a number", with->v[i]);
-		}
-	int status = where ? select_runs(c, where, &in) : STATUS_OK;
-	int rc = status != STATUS_OK ? 0 : conditions ? app_log_load(c->store, 0, &ret->d) : -ENOMEM;
-	if (status == STATUS_OK && rc == 0)
+	int rc = parse_run_conditions(q, err, &conditions);
+	if (rc == 0 && q->where)
+		rc = select_runs(a, q->where, err, &in);
+	if (rc == 0)
+		rc = app_log_load(a->store, 0, &ret->d);
+	if (rc == 0)
 		rc = app_log_runs(&ret->d, &ret->runs, &ret->n);
-	if (status == STATUS_OK && rc == 0) {
-		leave_out(ret, where ? &in : NULL, conditions, with->n);
-		rc = sort_by_start(c, ret);
-	}
-	if (rc < 0) {
-		report("cannot read parameters and metrics: %s", strerror(-rc));
-		status = STATUS_SELF;
+	if (rc == 0) {
+		leave_out(ret, q->where ? &in : NULL, conditions, q->n_with);
+		rc = sort_by_start(a->store, ret);
 	}
 	idset_release(&in);
 	free(conditions);
-	return status;
+	if (rc < 0 && !err->text[0])
+		err_set(err, -rc, "cannot read parameters and metrics");
+	return rc < 0 ? rc : 0;
 }
 
 /* r is empty then. */
