@@ -96,7 +96,8 @@ static void sort_gathered(struct items *l)
 int items_of_run(struct store *s, const store_id *execs, size_t n, struct items *used, struct items *made)
 {
 	struct edges e = {0};
-	struct gathered of_making = {.l = made}, of_use = {.l = used, .without = &of_making.at};
+	struct gathered of_making = {.l = made, .at = {.near = IDMAP_VERSIONS}};
+	struct gathered of_use = {.l = used, .at = {.near = IDMAP_VERSIONS}, .without = &of_making.at};
 	int r = 0;
 	for (size_t i = 0; i < n && r >= 0; i++) {
 		r = store_outputs(s, execs[i], &e);

@@ -37,19 +37,12 @@ bool buf_room(struct buf *b, size_t n)
 	return true;
 }
 
-/* Without memory b->failed, and nothing of it is appended. */
-void buf_add(struct buf *b, const void *p, size_t n)
+void buf_add_growing(struct buf *b, const void *p, size_t n)
 {
 	if (n && buf_room(b, n)) {
 		memcpy(b->p + b->n, p, n);
 		b->n += n;
 	}
-}
-
-/* As buf_add. */
-void buf_str(struct buf *b, struct str s)
-{
-	buf_add(b, s.p, s.n);
 }
 
 /* Two digits for each byte. As buf_add. */
@@ -59,12 +52,6 @@ void buf_hex(struct buf *b, const void *p, size_t n)
 		return;
 	hex_text(p, n, b->p + b->n);
 	b->n += 2 * n;
-}
-
-/* As buf_add. */
-void buf_char(struct buf *b, char c)
-{
-	buf_add(b, &c, 1);
 }
 
 /* As printf. Without memory b->failed, and nothing of it is appended. */
@@ -88,11 +75,4 @@ const char *buf_cstr(struct buf *b)
 		return "";
 	b->p[b->n] = '\0';
 	return b->p;
-}
-
-/* Appends v in groups of seven bits, the lowest first. */
-void buf_varint(struct buf *b, uint64_t v)
-{
-	unsigned char tmp[VARINT_MAX];
-	buf_add(b, tmp, varint_put(tmp, v));
 }

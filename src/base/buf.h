@@ -18,9 +18,28 @@ struct buf {
 void buf_release(struct buf *b);
 /* Makes room for n more bytes; false if there is none. buf_printf: no memory, b->failed. */
 bool buf_room(struct buf *b, size_t n);
-void buf_add(struct buf *b, const void *p, size_t n);
-void buf_str(struct buf *b, struct str s);
-void buf_char(struct buf *b, char c);
+/* Appends where there may be no room. Without memory b->failed, and nothing of it is appended. */
+void buf_add_growing(struct buf *b, const void *p, size_t n);
+/* The appends of which most find room: writing an index or JSON is little else. As buf_add_growing. */
+static inline void buf_add(struct buf *b, const void *p, size_t n)
+{
+	if (!n)
+		return;
+	if (b->failed || b->cap - b->n < n) {
+		buf_add_growing(b, p, n);
+		return;
+	}
+	memcpy(b->p + b->n, p, n);
+	b->n += n;
+}
+static inline void buf_str(struct buf *b, struct str s)
+{
+	buf_add(b, s.p, s.n);
+}
+static inline void buf_char(struct buf *b, char c)
+{
+	buf_add(b, &c, 1);
+}
 void buf_hex(struct buf *b, const void *p, size_t n); /* two digits a byte */
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* NUL-terminates (not counted in n) and returns the bytes; "" when empty or failed. */
@@ -73,7 +92,16 @@ static inline int64_t unzigzag(uint64_t v)
 {
 	return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
 }
-void buf_varint(struct buf *b, uint64_t v);
+/* Appends v in groups of seven bits, the lowest first. As buf_add. */
+static inline void buf_varint(struct buf *b, uint64_t v)
+{
+	if (b->failed || b->cap - b->n < VARINT_MAX) {
+		unsigned char tmp[VARINT_MAX];
+		buf_add_growing(b, tmp, varint_put(tmp, v));
+		return;
+	}
+	b->n += varint_put((unsigned char *)b->p + b->n, v);
+}
 static inline void buf_zigzag(struct buf *b, int64_t v)
 {
 	buf_varint(b, zigzag(v));

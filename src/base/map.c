@@ -107,20 +107,40 @@ void map_release(struct map *m)
 	*m = (struct map){0};
 }
 
+/* An array of at most 4 places per key, so that hostile numbers cannot make it large. */
+static bool dense_fits(const struct dense *d, uint64_t key)
+{
+	return key >= d->base && (key - d->base < d->n || (key - d->base) / 4 <= d->used + 1024);
+}
+
+/* The array begins with the key from now on; what it has goes to the map. Once, while that is little: a session that is
+ * gone on with names a few old numbers, then new ones that count up. False: no memory. */
+static bool dense_rebase(struct dense *d, uint64_t key)
+{
+	for (size_t i = 0; i < d->n; i++)
+		if (d->v[i] != VEC_NONE && !map_set(&d->rest, i, d->v[i]))
+			return false;
+	d->n = d->used = 0;
+	d->base = key;
+	return true;
+}
+
 /* Adds or replaces. False: no memory. */
 bool dense_set(struct dense *d, uint64_t key, uint32_t val)
 {
-	/* An array of at most 4 places per key, so that hostile numbers cannot make it large. */
-	if (key >= d->n && key / 4 > d->used + 1024)
+	if (!d->base && d->used < 1024 && !dense_fits(d, key) && !dense_rebase(d, key))
+		return false;
+	if (!dense_fits(d, key))
 		return map_set(&d->rest, key, val);
-	if (key >= d->n) {
-		if (key >= d->cap && !vec_grow((void **)&d->v, &d->cap, (size_t)key + 1, sizeof(*d->v)))
+	size_t at = (size_t)(key - d->base);
+	if (at >= d->n) {
+		if (at >= d->cap && !vec_grow((void **)&d->v, &d->cap, at + 1, sizeof(*d->v)))
 			return false;
-		memset(d->v + d->n, 0xff, ((size_t)key + 1 - d->n) * sizeof(*d->v));
-		d->n = (size_t)key + 1;
+		memset(d->v + d->n, 0xff, (at + 1 - d->n) * sizeof(*d->v));
+		d->n = at + 1;
 	}
 	d->used++;
-	d->v[key] = val;
+	d->v[at] = val;
 	return true;
 }
 
@@ -128,6 +148,7 @@ bool dense_set(struct dense *d, uint64_t key, uint32_t val)
 void dense_clear(struct dense *d)
 {
 	d->n = d->used = 0;
+	d->base = 0;
 	map_clear(&d->rest);
 }
 

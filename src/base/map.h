@@ -62,17 +62,18 @@ bool map_set(struct map *m, uint64_t key, uint32_t val);
 void map_clear(struct map *m);
 void map_release(struct map *m);
 
-/* The same for keys that mostly count up from 1: those are places in an array, the others go to a map. False: no
- * memory. */
+/* The same for keys that mostly count up, from 1 or from where others left off: those are places in an array, the
+ * others go to a map. False: no memory. */
 struct dense {
 	uint32_t *v;
 	size_t n, cap, used;
+	uint64_t base; /* the key of v[0] */
 	struct map rest;
 };
 static inline uint32_t dense_get(const struct dense *d, uint64_t key)
 {
-	if (key < d->n && d->v[key] != VEC_NONE)
-		return d->v[key];
+	if (key - d->base < d->n && d->v[key - d->base] != VEC_NONE)
+		return d->v[key - d->base];
 	return d->rest.n ? map_get(&d->rest, key) : VEC_NONE;
 }
 bool dense_set(struct dense *d, uint64_t key, uint32_t val);

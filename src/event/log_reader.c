@@ -195,7 +195,8 @@ static int read_frame_header(struct log_reader *r, uint64_t offset, struct log_f
 	return k > 0 ? log_frame_intact(bytes_in_window(r, offset), ret) : k;
 }
 
-int log_reader_frame(struct log_reader *r, struct log_frame_info *ret)
+/* The next whole frame, of which *ret_header is the header. As log_reader_frame, but its events are not at hand. */
+static int find_frame(struct log_reader *r, struct log_frame_info *ret, struct log_frame *ret_header)
 {
 	uint64_t at = r->pos;
 	struct log_frame h;
@@ -229,17 +230,7 @@ int log_reader_frame(struct log_reader *r, struct log_frame_info *ret)
 			r->n = 0; /* ... or written again otherwise */
 		return 0;
 	}
-	struct str events;
-	k = log_frame_events(bytes_in_window(r, at), &h, &r->unpacked, &events);
-	if (k == -ENOMEM)
-		return k;
-	r->damage.bad_events += k < 0;
-	r->p = (const unsigned char *)events.p;
-	r->end = r->p + events.n;
-	r->left = k < 0 ? 0 : h.count;
-	r->session = h.session;
-	r->seq = h.seq;
-	r->time = h.time;
+	*ret_header = h;
 	*ret = (struct log_frame_info){
 	    .offset = at,
 	    .end = r->pos,
@@ -250,6 +241,32 @@ int log_reader_frame(struct log_reader *r, struct log_frame_info *ret)
 	    .time = h.time,
 	    .sum = h.sum,
 	};
+	return 1;
+}
+
+int log_reader_skim(struct log_reader *r, struct log_frame_info *ret)
+{
+	struct log_frame h;
+	return find_frame(r, ret, &h);
+}
+
+int log_reader_frame(struct log_reader *r, struct log_frame_info *ret)
+{
+	struct log_frame h;
+	struct str events;
+	int k = find_frame(r, ret, &h);
+	if (k <= 0)
+		return k;
+	k = log_frame_events(bytes_in_window(r, ret->offset), &h, &r->unpacked, &events);
+	if (k == -ENOMEM)
+		return k;
+	r->damage.bad_events += k < 0;
+	r->p = (const unsigned char *)events.p;
+	r->end = r->p + events.n;
+	r->left = k < 0 ? 0 : h.count;
+	r->session = h.session;
+	r->seq = h.seq;
+	r->time = h.time;
 	return 1;
 }
 

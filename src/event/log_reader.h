@@ -39,6 +39,8 @@ int log_reader_memopen(const void *p, size_t n, struct log_reader **ret);
 void log_reader_seek(struct log_reader *r, uint64_t offset);
 /* Goes to the next whole frame. 1: there is one; 0: end; -errno: the file could not be read. */
 int log_reader_frame(struct log_reader *r, struct log_frame_info *ret);
+/* The same for who wants no events: they are not unpacked, and none can be read. */
+int log_reader_skim(struct log_reader *r, struct log_frame_info *ret);
 /* The header that begins at offset, if one could: 1, 0, -errno. No event of the current frame can be read after. */
 int log_reader_header(struct log_reader *r, uint64_t offset, struct log_frame *ret);
 /* The next event of the current frame, with writer and seq filled. 1, or 0 at its end. log_reader_close: NULL is none.

@@ -101,7 +101,7 @@ int collect_scan(struct collect *w, uint32_t segment, uint64_t from, uint64_t to
 	uint64_t end = from;
 	struct log_frame_info f;
 	log_reader_seek(w->reader, from);
-	while (!collect_is_full(w) && (rc = log_reader_frame(w->reader, &f)) == 1 && f.offset < to) {
+	while (!collect_is_full(w) && (rc = log_reader_skim(w->reader, &f)) == 1 && f.offset < to) {
 		struct collect_frame *slot = vec_add(&w->frames);
 		if (!slot)
 			return -ENOMEM;

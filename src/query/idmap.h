@@ -16,7 +16,12 @@ struct idmap_slot {
 struct idmap {
 	struct idmap_slot *slots;
 	size_t n, cap; /* cap is a power of two, or 0 */
+	unsigned near; /* 0: the keys are hashes, or of several kinds; else one of enum idmap_near, set before the first */
 };
+
+/* Keys of one kind: how many of their low bits number the executions of a process, the versions of a file. Who goes
+ * through a large run meets rows that follow one another; they are then beside each other in the table, too. */
+enum idmap_near { IDMAP_FILES = 1, IDMAP_EXECS = 20, IDMAP_VERSIONS = 24 };
 
 /* Where key's value is, or NULL. Valid until the next idmap_add. */
 uint32_t *idmap_find(const struct idmap *m, uint64_t key);

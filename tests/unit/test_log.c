@@ -267,6 +267,15 @@ static void test_bad_events(void **state)
 		if (events != rows[i].events || log_reader_damage(r)->bad_events != rows[i].bad)
 			fail_msg("%s: %u events", rows[i].what, events);
 		log_reader_close(r);
+		/* who wants no events is told of none, and of nothing that is wrong with them */
+		struct log_frame_info skimmed;
+		assert_int_equal(log_reader_memopen(frame, n, &r), 0);
+		assert_int_equal(log_reader_skim(r, &skimmed), 1);
+		assert_true(skimmed.offset == 0 && skimmed.end == n && skimmed.count == rows[i].count && skimmed.seq == 1);
+		assert_int_equal(log_reader_event(r, &ev), 0);
+		assert_int_equal(log_reader_skim(r, &skimmed), 0);
+		no_damage(r);
+		log_reader_close(r);
 	}
 	/* an unknown kind is an event with a number, and the one after it is whole */
 	memcpy(frame + sizeof(struct log_frame), future, sizeof(future));

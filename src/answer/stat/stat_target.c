@@ -85,6 +85,7 @@ int stat_count_target(struct stat_sums *w, const struct target *t)
 {
 	int any = store_has_io(w->source->store);
 	w->without_calls = any == 0;
+	w->files_at.near = IDMAP_FILES;
 	int r = any < 0                  ? any
 	        : t->kind == TARGET_RUN  ? count_run(w, t->id)
 	        : t->kind == TARGET_EXEC ? stat_count(w, t->id)

@@ -538,7 +538,9 @@ int side_load(struct store *s, enum diff_what what, store_id id, const struct di
               struct err *err, struct side *ret)
 {
 	struct loader l = {.s = s, .o = o, .text = text, .side = ret};
-	*ret = (struct side){.info = {.what = what, .id = id, .start = TIME_NEVER, .end = TIME_NONE}};
+	*ret = (struct side){.info = {.what = what, .id = id, .start = TIME_NEVER, .end = TIME_NONE},
+	                     .by_exec = {.near = IDMAP_EXECS},
+	                     .by_version = {.near = IDMAP_VERSIONS}};
 	int r = objects_begin(&l.objects, s, OBJECTS_FILES);
 	if (r == 0)
 		r = find_execs(&l, what, id, err);

@@ -183,7 +183,7 @@ static int note_numbers(struct ix *x, const struct facts *f, enum open_kind kind
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < d->n; i++)
 		if (d->v[i] != VEC_NONE)
-			rc = note_number(x, f, kind, i, d->v[i]);
+			rc = note_number(x, f, kind, d->base + i, d->v[i]);
 	for (size_t i = 0; rc == 0 && d->rest.n && i <= d->rest.mask; i++)
 		if (d->rest.slot[i].val != VEC_NONE)
 			rc = note_number(x, f, kind, d->rest.slot[i].key, d->rest.slot[i].val);
