@@ -9,6 +9,7 @@
 #include "answer/peers.h"
 #include "base/hash.h"
 #include "base/map.h"
+#include "query/fold.h"
 #include "query/idmap.h"
 
 #include <errno.h>
@@ -41,6 +42,9 @@ struct out {
 	struct agents_of *of; /* beside nodes */
 	VEC(struct agent) agents;
 	struct idmap agent_at; /* hash of the id -> place */
+	struct fold_memo folds;
+	char *text; /* of one value, as jansson makes it */
+	size_t room;
 	json_t *agent_list, *activity_list;
 	json_t *written; /* set of ids and of edges among agents: of texts, for of two that are no UTF-8 one is enough */
 };
@@ -57,32 +61,35 @@ static void give_piece(struct out *o, size_t least)
 	buf_reset(&o->b);
 }
 
-/* What jansson makes of a value, within so many levels: it makes the ends of lines only where it lays out. */
-struct within {
-	struct buf *b;
-	unsigned depth;
-};
-
-/* For json_dump_callback; arg is a struct within. Puts w->depth spaces behind each line's end. */
-static int add_within(const char *p, size_t n, void *arg)
+/* Appends text, which is laid out, with `depth` spaces behind each end of a line: those of texts are escaped. */
+static void append_within(struct buf *b, const char *text, size_t n, unsigned depth)
 {
-	const struct within *w = arg;
 	for (size_t i = 0; i < n;) {
-		const char *end = memchr(p + i, '\n', n - i);
-		size_t part = end ? (size_t)(end - p) + 1 - i : n - i;
-		buf_add(w->b, p + i, part);
-		for (unsigned k = 0; end && k < w->depth; k++)
-			buf_char(w->b, ' ');
+		const char *end = memchr(text + i, '\n', n - i);
+		size_t part = end ? (size_t)(end - text) + 1 - i : n - i;
+		buf_add(b, text + i, part);
+		for (unsigned k = 0; end && k < depth; k++)
+			buf_char(b, ' ');
 		i += part;
 	}
-	return w->b->failed ? -1 : 0;
 }
 
 /* Appends the value, depth levels indented. Does not take v; NULL or no memory: o->failed. */
 static void write_value(struct out *o, const json_t *v, unsigned depth)
 {
-	struct within w = {&o->b, depth};
-	if (!v || json_dump_callback(v, add_within, &w, JSON_INDENT(1) | JSON_ENCODE_ANY) < 0)
+	const size_t flags = JSON_INDENT(1) | JSON_ENCODE_ANY;
+	size_t n = v ? json_dumpb(v, o->text, o->room, flags) : 0;
+	if (n > o->room) { /* it says how many it takes */
+		char *text = realloc(o->text, n + n / 2);
+		if (text) {
+			o->text = text;
+			o->room = n + n / 2;
+		}
+		n = text ? json_dumpb(v, o->text, o->room, flags) : 0;
+	}
+	if (n)
+		append_within(&o->b, o->text, n, depth);
+	else
 		o->failed = true;
 }
 
@@ -412,6 +419,20 @@ static int write_entity(struct out *o, uint32_t node)
 	return r < 0 ? r : 0;
 }
 
+/* As representative_json; each program is looked at once. */
+static int add_representative(struct out *o, store_id exec, json_t *one)
+{
+	store_id rep;
+	struct pubid pub;
+	int r = fold_representative_of(o->s, &o->folds, exec, &rep);
+	if (r <= 0 || rep == exec)
+		return r < 0 ? r : 0;
+	r = store_exec_pub(o->s, rep, &pub);
+	if (r > 0)
+		js_pub(one, "representative", &pub);
+	return r < 0 ? r : 0;
+}
+
 /* Sets o->ids[node] and the agents of the node, and writes the execution. 0; -ENOENT: the record does not have it;
  * -errno. */
 static int write_execution(struct out *o, uint32_t node)
@@ -427,7 +448,7 @@ static int write_execution(struct out *o, uint32_t node)
 	if (r == 0)
 		r = exec_json(o->s, &x, &one);
 	if (r == 0)
-		r = representative_json(o->s, id, one);
+		r = add_representative(o, id, one);
 	if (one)
 		write_of_list(o, one);
 	return r < 0 ? r : 0;
@@ -538,6 +559,8 @@ int lineage_json(struct store *s, const struct lineage *l, uint64_t record, line
 	}
 	vec_release(&o.agents);
 	idmap_release(&o.agent_at);
+	fold_memo_release(&o.folds);
+	free(o.text);
 	json_decref(o.agent_list);
 	json_decref(o.activity_list);
 	json_decref(o.written);

@@ -178,7 +178,7 @@ int fold_class(struct store *s, store_id exec, enum fold_class *ret)
 	return load_fold_class(s, NULL, &x, ret);
 }
 
-int fold_representative(struct store *s, store_id exec, store_id *ret)
+int fold_representative_of(struct store *s, struct fold_memo *m, store_id exec, store_id *ret)
 {
 	store_id rep = 0, at = exec;
 	bool fork = true; /* no exec was met yet */
@@ -188,7 +188,7 @@ int fold_representative(struct store *s, store_id exec, store_id *ret)
 		int r = store_exec_brief(s, at, &x);
 		store_id parent = r > 0 ? x.parent : 0;
 		if (r > 0 && x.n)
-			r = load_fold_class(s, NULL, &x, &c);
+			r = load_fold_class(s, m, &x, &c);
 		if (r < 0 || (r == 0 && at == exec))
 			return r;
 		if (c == FOLD_driver || (c == FOLD_program && fork && x.n))
@@ -200,6 +200,11 @@ int fold_representative(struct store *s, store_id exec, store_id *ret)
 	}
 	*ret = rep ? rep : exec;
 	return 1;
+}
+
+int fold_representative(struct store *s, store_id exec, store_id *ret)
+{
+	return fold_representative_of(s, NULL, exec, ret);
 }
 
 /* Can a version of the file be between the parts of one program alone: a pipe, a socket without an address, a file that

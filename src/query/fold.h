@@ -45,6 +45,8 @@ void fold_memo_release(struct fold_memo *m);
  * line for. Each is looked at once, but for chains of more than 64 forks and execs. 1, 0 (or there is no such
  * execution), -errno. */
 int fold_stands_alone(struct store *s, struct fold_memo *m, store_id exec);
+/* As fold_representative. m may be NULL. */
+int fold_representative_of(struct store *s, struct fold_memo *m, store_id exec, store_id *ret);
 /* Is a version of no interest but to those that count to `rep`: a pipe, or a file that had no name any more when
  * `rep` had ended, made and used by none but them? 1, 0, -errno. */
 int fold_private(struct store *s, store_id version, store_id rep);

@@ -6,7 +6,11 @@
  *
  * New keys lie anywhere among the old ones: a few of them would rewrite as many chunks, each on a page of its own in a
  * large record. So few are put beside them, in RECENT buckets of each kind by the first bits of the hash, a row each,
- * of key (kind + RECENT_KIND) << 32 | its first hash; and each time one of these goes to the chunks. */
+ * of key (kind + RECENT_KIND) << 32 | its first hash; and each time one of these goes to the chunks.
+ *
+ * Where much is indexed in parts, the many keys of a part would rewrite all chunks, for each part again. They are put
+ * into the buckets, too, of which one goes to the chunks when it has a quarter of what its chunks have, and all with
+ * the last part. */
 #include "store/store_int.h"
 
 #include <errno.h>
@@ -17,9 +21,10 @@
 #define CHUNK_MAX 200
 
 #define RECENT_KIND 8
-#define RECENT_BITS 6   /* buckets of a kind, as bits: what lies in one is 1/64 of the chunks */
-#define RECENT_FEW 2048 /* keys of a kind; more go to the chunks at once: they would touch most pages anyway */
-#define RECENT_LEAST 64 /* entries of a bucket that are worth it */
+#define RECENT_BITS 6     /* buckets of a kind, as bits: what lies in one is 1/64 of the chunks */
+#define RECENT_FEW 2048   /* keys of a kind; more go to the chunks at once: they would touch most pages anyway */
+#define RECENT_LEAST 64   /* entries of a bucket that are worth it */
+#define RECENT_MOST 65536 /* of a bucket between parts: who asks meanwhile decodes one, 5 ns an entry */
 
 /* Key of the row that begins with this hash. */
 static int64_t chunk_key(unsigned kind, uint32_t hash)
@@ -415,10 +420,63 @@ static int add_to_recent(struct store *s, enum key_kind kind, const struct key_e
 	return rc;
 }
 
-int keys_add(struct store *s, enum key_kind kind, struct key_entry *v, size_t n, struct err *err)
+/* About how many rows have keys of the kind: ids count them. */
+static uint64_t rows_with_keys(enum key_kind kind, const struct key_entry *v, size_t n)
+{
+	uint64_t last = 0;
+	for (size_t i = 0; i < n; i++)
+		last = v[i].id > last ? v[i].id : last;
+	return kind == KEY_EXEC ? exec_process(last) : kind == KEY_VERSION ? version_file(last) : last;
+}
+
+/* Adds the sorted entries, of one bucket, to it; where it then has more than `most`, all of it goes to the chunks. 0,
+ * -errno with a sentence. */
+static int add_part_of_bucket(struct store *s, enum key_kind kind, uint32_t from, const struct key_entry *v, size_t n,
+                              size_t most, struct key_recent *c, struct key_entries *merged, struct err *err)
+{
+	int rc = load_recent(s, c, kind, from, err);
+	c->next = 0; /* it is written anew */
+	merged->n = 0;
+	if (rc == 0 && !vec_room(merged, c->v.n + n))
+		rc = -ENOMEM;
+	if (rc < 0)
+		return rc;
+	merge_entries(c->v.v, c->v.n, v, n, merged);
+	if (!merged->n)
+		return 0;
+	if (merged->n <= most)
+		return put_entries(s, recent_key(kind, from), merged->v, merged->n, err);
+	rc = add_to_chunks(s, kind, merged->v, merged->n, err);
+	return rc == 0 && c->v.n ? drop_row(s, recent_key(kind, from), err) : rc;
+}
+
+/* Sorted entries of a part to the buckets; last: with what these have to the chunks. 0, -errno with a sentence. */
+static int add_part(struct store *s, enum key_kind kind, const struct key_entry *v, size_t n, bool last,
+                    struct err *err)
+{
+	const uint64_t step = (uint64_t)1 << (32 - RECENT_BITS), quarter = rows_with_keys(kind, v, n) >> (RECENT_BITS + 2);
+	const size_t most = last ? 0 : quarter < RECENT_FEW ? RECENT_FEW : quarter < RECENT_MOST ? quarter : RECENT_MOST;
+	struct key_recent c = {0};
+	struct key_entries merged = {0};
+	size_t at = 0, k = 0;
+	int rc = 0;
+	for (uint64_t from = 0; rc == 0 && from <= UINT32_MAX; from += step, at = k) {
+		while (k < n && v[k].hash - from < step)
+			k++;
+		if (last || k > at)
+			rc = add_part_of_bucket(s, kind, (uint32_t)from, v + at, k - at, most, &c, &merged, err);
+	}
+	vec_release(&merged);
+	vec_release(&c.v);
+	return rc;
+}
+
+int keys_add(struct store *s, enum key_kind kind, struct key_entry *v, size_t n, enum keys_when when, struct err *err)
 {
 	int rc = sort_entries(v, n);
 	if (rc < 0)
 		return rc;
+	if (when != KEYS_ALL)
+		return add_part(s, kind, v, n, when == KEYS_LAST_PART, err);
 	return n <= RECENT_FEW ? add_to_recent(s, kind, v, n, err) : add_to_chunks(s, kind, v, n, err);
 }

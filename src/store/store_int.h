@@ -228,8 +228,10 @@ int keys_find(struct store *s, struct key_cursor *c, enum key_kind kind, uint32_
               size_t *ret_n);
 /* Entries between two hashes, into c->v, in order. 0, -errno with a sentence. */
 int keys_range(struct store *s, struct key_cursor *c, enum key_kind kind, uint32_t lo, uint32_t hi, struct err *err);
+/* Whether what is added is all there was to index, or a part of it. */
+enum keys_when { KEYS_ALL, KEYS_PART, KEYS_LAST_PART };
 /* Adds entries (sorts them); what is there already stays once. 0, -errno with a sentence. */
-int keys_add(struct store *s, enum key_kind kind, struct key_entry *v, size_t n, struct err *err);
+int keys_add(struct store *s, enum key_kind kind, struct key_entry *v, size_t n, enum keys_when when, struct err *err);
 void key_cursor_release(struct key_cursor *c);
 
 /* ---- blocks.c: rows of files and processes, several in one row of the database ---- */

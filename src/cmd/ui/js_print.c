@@ -19,6 +19,16 @@ uint64_t js_record_gaps(void)
 	return damaged ? 1u << TERM_gap_damaged : 0;
 }
 
+/* Are all eight bytes printable ASCII? Ends of lines are not. */
+static bool is_plain_word(const char *p)
+{
+	const uint64_t low = 0x0101010101010101u, high = low << 7;
+	uint64_t w;
+	memcpy(&w, p, sizeof(w));
+	/* A high bit where a byte is above 0x7e, or below 0x20; a carry comes from such a byte only. */
+	return !(((w | (w + low)) | ((w - low * 0x20) & ~w)) & high);
+}
+
 /* JSON may hold any character as it is. What a terminal acts on is escaped all the same; it stands in strings only, but
  * for the ends of lines that are layout. Always 0. */
 int js_print_piece(void *arg, struct str piece)
@@ -27,6 +37,10 @@ int js_print_piece(void *arg, struct str piece)
 	(void)arg;
 	while (p < end) {
 		uint32_t c;
+		while (end - p >= 8 && is_plain_word(p))
+			p += 8;
+		if (p == end)
+			break;
 		if ((*p >= ' ' && *p < 0x7f) || *p == '\n') { /* nearly all */
 			p++;
 			continue;

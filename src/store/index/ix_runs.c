@@ -510,9 +510,10 @@ static int write_row_lists(struct ix *x)
 /* 0, -errno with a sentence. */
 static int write_keys(struct ix *x)
 {
+	enum keys_when when = x->parts->more ? KEYS_PART : x->continues ? KEYS_LAST_PART : KEYS_ALL;
 	int rc = 0;
 	for (unsigned k = 0; rc == 0 && k <= KEY_VERSION; k++)
-		rc = keys_add(x->s, k, x->new_keys[k].v, x->new_keys[k].n, x->err);
+		rc = keys_add(x->s, k, x->new_keys[k].v, x->new_keys[k].n, when, x->err);
 	return rc;
 }
 
