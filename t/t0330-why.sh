@@ -89,7 +89,7 @@ cmd 0 why deeper && says "$out" 'deeper@{1}' && says "$out" 'cat deep' && says_n
 check 'a file of which no name could be recorded'
 cd "$here" || exit 1
 rec mv e e2
-cmd 0 why e && says "$out" 'e2@{1} (was e): made by cat a' && says_not "$out" 'GONE' && cmd 0 why e2 && says "$out" 'e2@{1}: made by cat a'
+cmd 0 why e && says "$out" 'e2@{1} (was e): made by cat a' && says_not "$out" 'GONE' && cmd 0 why e2 && says "$out" 'e2@{1} (was e): made by cat a'
 check 'one that was seen moved'
 rm f e2
 cmd 0 why f && says "$out" 'f@{1}: made by cat a' && says "$out" '; GONE' && cmd 0 why e && says "$out" 'e2@{1} (was e): made by cat a' && says "$out" '; GONE' && cmd 0 why f@{1} && says_not "$out" 'GONE'

@@ -88,7 +88,7 @@ for r in ranks + [other, top]:
     h.exit(r)
 h.end(); h.save(home, evtext)
 END
-cmd 0 lineage /w/out.dat && says "$out" 'solve in.dat  [2 ranks]' && says "$out" '/w/in.dat@{1}' && says_not "$out" vader && says_not "$out" pipe && says_not "$out" mpirun
+cmd 0 lineage /w/out.dat && says "$out" 'solve in.dat  [2 of 3 ranks]' && says "$out" '/w/in.dat@{1}' && says_not "$out" vader && says_not "$out" pipe && says_not "$out" mpirun
 check 'the ranks of an MPI job are one node'
 cmd 0 lineage --all /w/out.dat && says "$out" vader && says "$out" ' pipe '
 check 'and each for itself with --all'

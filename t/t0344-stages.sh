@@ -210,7 +210,7 @@ make = h.process(0); h.exec(make, ['make'], exe='/usr/bin/make')
 job(make, 'made.dat', 'pipe:[52]')
 h.exit(make); h.end(); h.save(home, evtext)
 END
-cmd 0 lineage --stages /w/alone.dat && says "$out" 'solve alone.dat  [2 ranks]' '/w/in.dat@{1}' && says_not "$out" 'step 8.2' && cmd 0 lineage --stages --json /w/alone.dat && json '.stages | length == 1 and .[0].kind == "mpi" and .[0].ranks == 2'
+cmd 0 lineage --stages /w/alone.dat && says "$out" 'solve alone.dat  [2 of 3 ranks]' '/w/in.dat@{1}' && says_not "$out" 'step 8.2' && cmd 0 lineage --stages --json /w/alone.dat && json '.stages | length == 1 and .[0].kind == "mpi" and .[0].ranks == 2'
 check 'an MPI job is before a step'
 cmd 0 lineage --stages /w/made.dat && says "$out" 'target made.dat' '/w/in.dat@{1}' && says_not "$out" ranks && cmd 0 lineage --stages --json /w/made.dat && json '.stages | length == 1 and .[0].kind == "target" and (.[0].executions | length) >= 4'
 check 'and a target before both'

@@ -34,7 +34,7 @@ if command -v bash >/dev/null; then
 	# In the order in which they were read, which chance decides.
 	cmd 0 why both && grep -qE 'made by (head -n 1 in and tail|tail -n 1 in and head) -n 1 in \| paste /dev/fd/' "$out"
 	check 'two that wrote for one, side by side'
-	rec sh -c 'sort in | uniq >line' && cmd 0 why line && says "$out" 'made by sort in | uniq in sh'
+	rec sh -c 'sort in | uniq >line' && cmd 0 why line && says "$out" 'made by sort in | uniq from in@{1} by'
 	check 'one after the other'
 	cat >start.py <<'END'
 import subprocess, sys

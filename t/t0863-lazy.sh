@@ -57,7 +57,7 @@ check 'who reads its output does not wait for the digests'
 mkdir other
 cmd 0 run -q --digest=lazy -- sh -c 'sort -r data.txt >result.txt' && run=$(id) && digested "$run" result.txt
 cp result.txt other/copy.txt
-cmd 0 why other/copy.txt && says "$out" 'other/copy.txt, the same bytes as result.txt@{1}: made by sort -r data.txt in sh -c' ' from data.txt@{1} by '
+cmd 0 why other/copy.txt && says "$out" 'other/copy.txt, the same bytes as result.txt@{1}: made by sort -r data.txt from data.txt@{1} by '
 check 'why of a copy'
 cmd 0 why other/copy.txt --json && json '.answers | length == 1 and .[0].same_bytes.entity.path == "'"$PWD"'/result.txt" and (.[0].same_bytes.makers | length) >= 1 and (.[0].digest | startswith("sha256:")) and .[0].path == "'"$PWD"'/other/copy.txt"'
 check 'as JSON'

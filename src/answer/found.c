@@ -127,6 +127,7 @@ int found_make(const struct answer_source *a, const struct expr *e, enum expr_ki
 	                           .system_extra = a->system_extra,
 	                           .all = all,
 	                           .ret_unseen = &f.unseen,
+	                           .ret_forks = &f.forks,
 	                           .namesake = add_namesake,
 	                           .arg = &f};
 	int r = select_eval(a->store, e, kind, &o, err, &found);

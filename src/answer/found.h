@@ -29,6 +29,7 @@ struct found {
 	enum expr_kind kind;
 	struct found_row *rows; /* versions by path and number; runs and executions by start */
 	size_t n;
+	uint64_t forks;  /* possible edges through fork, exec and shared memory, which were not followed */
 	uint64_t unseen; /* times that a file changed later where nobody recorded it: what came from that is not counted */
 	struct found_namesake *namesakes;
 	size_t n_namesakes;

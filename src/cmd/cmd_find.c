@@ -202,7 +202,12 @@ static int print_found(struct cmd *c, const struct opts_find *o, const struct fo
 		report("%zu of these are from runs that still continue, or whose recording was cut off", f->unended);
 	if (status == STATUS_OK && !f->n) {
 		report("nothing found");
-		if (instead == INSTEAD_from)
+		if (f->forks && instead != INSTEAD_from)
+			report_hint(
+			    "%llu possible edge%s through fork, exec or shared memory %s not followed, as where a shell puts what "
+			    "'cat FILE' printed into the arguments of a program; stemma lineage --down --fork FILE follows them",
+			    (unsigned long long)f->forks, f->forks == 1 ? "" : "s", f->forks == 1 ? "was" : "were");
+		else if (instead == INSTEAD_from)
 			report_hint(
 			    "'used' finds only what the program that read the file wrote; 'from' also finds what other programs "
 			    "made from that, for example through a pipe");

@@ -156,6 +156,23 @@ static int find_opened_name(struct store *s, const struct ids *paths, uint64_t s
 	return ret->failed ? -ENOMEM : rc;
 }
 
+int store_name_at(struct store *s, store_id file, int64_t t, struct buf *ret)
+{
+	struct reader *r = store_reader(s);
+	struct ids paths = {0};
+	int rc = r ? read_stored_file(s, file, &r->file) : -ENOMEM, found = 0;
+	for (size_t i = 0; rc > 0 && i < r->file.paths.n; i++)
+		rc = ids_add(&paths, r->file.paths.v[i]) < 0 ? -ENOMEM : rc;
+	for (size_t i = 0; rc > 0 && !found && i < paths.n; i++) {
+		struct stretch q = {file, t, 0};
+		found = read_names(s, paths.v[i], find_stretch, &q, NULL);
+		if (found > 0)
+			store_path(s, paths.v[i], ret);
+	}
+	free(paths.v);
+	return rc < 0 ? rc : found < 0 ? found : ret->failed ? -ENOMEM : found;
+}
+
 int store_opened_name(struct store *s, store_id exec, store_id file, struct buf *ret)
 {
 	struct reader *r = store_reader(s);

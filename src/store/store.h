@@ -301,6 +301,8 @@ int store_files_by_path(struct store *s, struct str path, store_id *ret, size_t 
 int store_files_showing(struct store *s, struct str path, store_id **ret, size_t *ret_n);
 /* Whether the file had the name at t. 1, 0, -errno. */
 int store_named_at(struct store *s, store_id file, struct str path, int64_t t);
+/* The name that the file had at t, appended to ret; of several one of them. 1; 0: it had none; -errno. */
+int store_name_at(struct store *s, store_id file, int64_t t, struct buf *ret);
 /* The name by which an execution first opened a file that had several names then, and shows another one (hard links;
  * doc/graph.md, "Names"): appended to ret. 1; 2: but it has that name no more; 0: it has one name, or shows that one,
  * or what the execution opened is not told; -errno. Texts of store_file stay. */

@@ -281,6 +281,7 @@ static int is_script_in_argument(const struct answer_source *a, const struct why
 static int find_within(const struct answer_source *a, struct why *n, bool all)
 {
 	store_id id = n->opener != UINT32_MAX ? n->l.nodes[n->opener].id : 0, at = id;
+	bool command = false; /* the last one is a shell that was given one command */
 	n->within = id;
 	for (int i = 0; i < ABOVE && at && !all; i++) {
 		struct exec_info x;
@@ -292,14 +293,18 @@ static int find_within(const struct answer_source *a, struct why *n, bool all)
 			r = fold_class(a->store, at, &class);
 		if (r <= 0)
 			return r;
-		if (!is_fork || !i)
+		if (!is_fork || !i) {
 			n->within = at;
+			command = !is_fork && class == FOLD_command;
+		}
 		if (!is_fork && !fold_is_starter(class))
 			break;
 		if (!is_fork && class == FOLD_command && (r = is_script_in_argument(a, n, at)) != 0)
 			return r < 0 ? r : 0;
 		at = parent;
 	}
+	if (!at && command && !n->n_opener_inputs) /* nothing above it is recorded, and it read nothing itself */
+		n->within = 0;
 	return 0;
 }
 
@@ -440,7 +445,10 @@ static int walk_near(const struct answer_source *a, store_id version, unsigned d
 	struct makers m = {0};
 	bool all = flags & (WHY_ALL | WHY_UNFOLDED);
 	n.all = flags & WHY_ALL;
-	int r = lineage_walk(a->store, &version, 1, &o, &err, &n.l);
+	store_id together[WHY_TOGETHER];
+	int r = why_find_together(a->store, version, together, n.all ? 1 : WHY_TOGETHER);
+	if (r > 0)
+		r = lineage_walk(a->store, together, (size_t)r, &o, &err, &n.l);
 	if (r < 0)
 		return r;
 	r = alloc_lists(&n) ? makers_init(&m, a->store, &n.l) : -ENOMEM;

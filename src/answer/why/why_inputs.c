@@ -382,6 +382,7 @@ struct inputs {
 	uint32_t *at; /* of each node: its place in v, from 1 */
 	size_t n;
 	store_id asked;             /* the file whose version is explained */
+	store_id program;           /* the program of the first maker, which its launcher may look into; 0 not known */
 	struct buf asked_stem;      /* its name without the suffix */
 	struct buf asked_attribute; /* of an attribute: its own name */
 	struct idmap parts;         /* who took part */
@@ -445,6 +446,8 @@ static int describe_input(const struct answer_source *a, const struct why *n, st
 	find_place(&all->arguments, f.path, buf_view(&all->reader.cwd), in);
 	bool named = in->place == PLACE_ARGUMENT;
 	in->role = role_by_name(&v, &f, &all->reader, mode, a->system_extra, named);
+	if (v.file == all->program)
+		in->role = WHY_ROLE_script;
 	if (in->role == WHY_ROLE_data) {
 		r = is_cache(a->store, &all->parts, &v, &all->reader, named);
 		in->role = r > 0 ? WHY_ROLE_cache : WHY_ROLE_data;
@@ -506,7 +509,7 @@ static int reader_rank(const struct why *n, const struct lineage_edge *e)
 {
 	if (e->type == LINEAGE_USED && n->is[e->from] & (WHY_IS_MAKER | WHY_IS_HELPER))
 		return !(n->is[e->from] & WHY_IS_DIRECT);
-	if (e->from == 0)
+	if (e->from < n->l.n_roots)
 		return RANK_BEFORE;
 	if (n->is[e->from] & WHY_IS_DOUBTFUL)
 		return RANK_DOUBTFUL;
@@ -535,7 +538,7 @@ static int input_rank(const struct answer_source *a, struct makers *m, const str
 {
 	int rank = reader_rank(n, e);
 	bool beside = e->e.bears && !n->l.nodes[0].object; /* what was used of it are its objects */
-	if (rank == NO_INPUT || n->l.nodes[e->to].exec || !e->to || n->is[e->to] & WHY_IS_PRIVATE || beside)
+	if (rank == NO_INPUT || n->l.nodes[e->to].exec || e->to < n->l.n_roots || n->is[e->to] & WHY_IS_PRIVATE || beside)
 		return NO_INPUT;
 	int r = tells_of_source(a, m, n, parts, e);
 	return r < 0 ? r : r ? rank : NO_INPUT;
@@ -643,6 +646,9 @@ int why_add_inputs(const struct answer_source *a, struct makers *m, struct why *
 	buf_str(&in.asked_stem, name_stem(asked.path));
 	if (asked.kind == TERM_kind_attribute)
 		buf_str(&in.asked_attribute, attribute_name(asked.path));
+	struct exec_info first;
+	if (r >= 0 && n->n_makers && (r = store_exec(a->store, n->l.nodes[n->makers[0]].id, &first)) > 0)
+		in.program = first.exe;
 	r = r < 0 ? r : map_parts(n, &in.parts);
 	r = r < 0 ? r : find_arguments(a->store, n, &in.arguments);
 	for (size_t k = 0; r >= 0 && k < n->l.n_edges; k++) {

@@ -17,4 +17,9 @@ int why_show_scripts(const struct answer_source *a, struct why *n);
 /* Fills inputs, n_seen, opener_inputs, sort and role. 0 or -errno. */
 int why_add_inputs(const struct answer_source *a, struct makers *m, struct why *n);
 
+#define WHY_TOGETHER 256 /* versions of one file that ranks wrote at the same time, which are told of as one */
+/* The version, and those before it that other ranks of the job that wrote it wrote at the same time, the last first.
+ * How many, at least 1 and at most max; -errno. */
+int why_find_together(struct store *s, store_id version, store_id *ret, size_t max);
+
 #endif

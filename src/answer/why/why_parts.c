@@ -54,19 +54,19 @@ static void add_part(struct parts *p, uint32_t node, enum part part, uint32_t st
 
 /* Those who generated the version itself, without those who only opened it, which are kept apart. n->opener: the last
  * of those that only opened it. 0, -errno. */
-static int add_direct(struct parts *p)
+static int add_direct_of(struct parts *p, uint32_t version, bool *sure)
 {
 	struct why *n = p->n;
-	const struct lineage_node *v = &n->l.nodes[0];
+	const struct lineage_node *v = &n->l.nodes[version];
 	for (uint32_t k = 0; k < v->n; k++) {
 		const struct lineage_edge *e = &n->l.edges[v->first + k];
 		if (e->type != LINEAGE_GENERATED)
 			continue;
-		int role = maker_role(p->m, 0, e);
+		int role = maker_role(p->m, version, e);
 		if (role < 0)
 			return role;
 		if (role == MAKER_WRITER) {
-			n->sure &= p->part[e->to] != PART_NONE || e->e.sure;
+			*sure &= p->part[e->to] != PART_NONE || e->e.sure;
 			add_part(p, e->to, PART_STAGE, 0);
 			continue;
 		}
@@ -76,6 +76,21 @@ static int add_direct(struct parts *p)
 			n->is[n->opener] |= WHY_IS_DOUBTFUL;
 	}
 	return 0;
+}
+
+/* Those who generated the version, and those that were written together with it: that one of these was surely made is
+ * enough. 0, -errno. */
+static int add_direct(struct parts *p)
+{
+	bool any = false;
+	int r = 0;
+	for (uint32_t v = 0; v < p->n->l.n_roots && r == 0; v++) {
+		bool sure = true;
+		r = add_direct_of(p, v, &sure);
+		any |= sure;
+	}
+	p->n->sure &= any;
+	return r;
 }
 
 /* Of a stream: can it be between the commands of a pipeline? 1, 0, -errno. */

@@ -333,6 +333,34 @@ static int find_input_arrays(struct cmd *c, struct made *m)
 	return r;
 }
 
+/* Appends the name that the file had when the version was made, where it got the present one when its maker had ended:
+ * another program renamed it. Nothing where the operand is another name. 0, -errno. */
+static int fmt_name_then(struct cmd *c, const struct file_target *t, const struct version_info *v, store_id maker,
+                         struct buf *b)
+{
+	struct file_info f;
+	struct exec_info x;
+	struct buf now = {0}, then = {0};
+	int64_t since = TIME_NONE;
+	int r = t->name == NAME_SHOWN && v->end != TIME_NEVER ? store_file(c->store, v->file, &f) : 0;
+	if (r > 0 && f.kind == TERM_kind_regular && f.named)
+		buf_str(&now, f.path);
+	r = r > 0 && now.n ? store_named_since(c->store, v->file, buf_view(&now), &since) : r < 0 ? r : 0;
+	if (r > 0)
+		r = store_exec(c->store, maker, &x);
+	if (r > 0)
+		r = x.end <= since ? store_name_at(c->store, v->file, since - 1, &then) : 0;
+	if (r > 0 && then.n && (r = store_named_at(c->store, v->file, buf_view(&then), since)) == 0) { /* else a link */
+		buf_printf(b, " (was ");
+		fmt_path(b, buf_view(&then));
+		buf_char(b, ')');
+	}
+	r = now.failed || then.failed ? -ENOMEM : r;
+	buf_release(&now);
+	buf_release(&then);
+	return r < 0 ? r : 0;
+}
+
 int why_made_line(struct cmd *c, const char *text, const char *named, const struct file_target *t,
                   const struct version_info *v, const struct why *n, struct buf *line)
 {
@@ -347,7 +375,10 @@ int why_made_line(struct cmd *c, const char *text, const char *named, const stru
 	if (r > 0 && named)
 		buf_printf(&m.name, "%s", named);
 	else if (r > 0)
-		r = why_fmt_asked(text, t, v, &f, &m.name) < 0 ? -ENOMEM : r;
+		r = why_fmt_asked(text, t, v, &f, &m.name) < 0 ||
+		            fmt_name_then(c, t, v, n->l.nodes[n->makers[0]].id, &m.name) < 0
+		        ? -ENOMEM
+		        : r;
 	if (r > 0)
 		r = exec_who(c->store, n->l.nodes[n->makers[0]].id, &m.who);
 	for (size_t k = 0; k < sizeof(widths) / sizeof(widths[0]) && r >= 0; k++) {
@@ -526,6 +557,30 @@ static int answer_version(struct cmd *c, const char *text, const struct file_tar
 	return r < 0 ? r : 0;
 }
 
+/* Reports that nothing but names of the file is recorded, and which one it had before this one. */
+static void report_name_only(struct cmd *c, const char *text, const struct file_target *t)
+{
+	struct buf path = {0}, before = {0};
+	int64_t since = TIME_NONE;
+	target_path(text, &path);
+	int r = path.failed ? -ENOMEM : store_named_since(c->store, t->file, buf_view(&path), &since);
+	if (r > 0)
+		r = store_name_at(c->store, t->file, since - 1, &before);
+	report("only the name of '%s' is recorded, not its content", text);
+	if (r > 0) {
+		struct buf hint = {0};
+		buf_printf(&hint, "it was ");
+		fmt_path(&hint, buf_view(&before));
+		buf_printf(&hint, " until ");
+		fmt_time(&hint, since, true);
+		buf_printf(&hint, ", when a recorded program renamed it");
+		report_hint("%s", buf_cstr(&hint));
+		buf_release(&hint);
+	}
+	buf_release(&path);
+	buf_release(&before);
+}
+
 /* One file. The status. STATUS_NOTHING: nobody was seen making it. */
 static int explain_file(struct cmd *c, const char *text, unsigned how, json_t *list)
 {
@@ -541,7 +596,7 @@ static int explain_file(struct cmd *c, const char *text, unsigned how, json_t *l
 	if (status != STATUS_OK)
 		return status;
 	if (!t.version) {
-		report("only the name of '%s' is recorded, not its content", text);
+		report_name_only(c, text, &t);
 		return STATUS_NOTHING;
 	}
 	struct version_info v;

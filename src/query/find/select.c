@@ -232,6 +232,8 @@ static int select_reachable(const struct select *w, const char *text, enum linea
 		r = lift_execs(w, &execs, ret);
 	if (r == 0 && w->o->ret_unseen && !w->o->sure)
 		*w->o->ret_unseen += l.omitted[OMIT_unseen];
+	if (r == 0 && w->o->ret_forks && !w->o->sure)
+		*w->o->ret_forks += l.omitted[OMIT_fork] + l.omitted[OMIT_shm];
 	idset_close(ret);
 	lineage_release(&l);
 	idset_release(&roots);

@@ -30,6 +30,7 @@ struct select_options {
 	/* Out, if not NULL: `from FILE@{N}` does not go on to a later version that nobody was seen writing, and counts it
 	 * here. */
 	uint64_t *ret_unseen;
+	uint64_t *ret_forks; /* added to: possible edges through fork, exec and shared memory, which are not followed */
 	/* Called, if not NULL, where a condition's FILE@{N} was taken of one of several files that have or had the name:
 	 * text is what the condition says, version the N of another one of these. 0 or -errno, which select_eval returns.
 	 */
