@@ -446,7 +446,7 @@ static int describe_input(const struct answer_source *a, const struct why *n, st
 	find_place(&all->arguments, f.path, buf_view(&all->reader.cwd), in);
 	bool named = in->place == PLACE_ARGUMENT;
 	in->role = role_by_name(&v, &f, &all->reader, mode, a->system_extra, named);
-	if (v.file == all->program)
+	if (in->role == WHY_ROLE_data && v.file == all->program)
 		in->role = WHY_ROLE_script;
 	if (in->role == WHY_ROLE_data) {
 		r = is_cache(a->store, &all->parts, &v, &all->reader, named);
