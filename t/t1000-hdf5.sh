@@ -78,7 +78,7 @@ check 'an object that is not there'
 cmd 0 lineage ./out.h5///scaled//trace && says "$out" 'in.h5//calib/gain'
 check 'with more slashes than needed'
 
-./h5steps make plain.h5 >"$T/o" && cmd 0 run -- ./h5steps scale plain.h5 unseen.h5 && cmd 0 stat --hdf5 @ && says "$err" 'no HDF5 objects are recorded: use stemma run --hdf5 with programs that use HDF5 as a shared library'
+./h5steps make plain.h5 >"$T/o" && cmd 0 run --hdf5=off -- ./h5steps scale plain.h5 unseen.h5 && cmd 0 stat --hdf5 @ && says "$err" 'no HDF5 objects are recorded: use stemma run --hdf5 with programs that use HDF5 as a shared library'
 check 'a run without objects says so'
 
 # versions
@@ -176,7 +176,7 @@ cmd 0 why c.h5//cut && says "$out" 'from dataset b.h5//raw/trace by' && cmd 0 li
 check '... by the object that came with it'
 cmd 0 lineage --down --json a.h5//raw/trace && json '[.entities[].path] | any(endswith("c.h5//cut"))'
 check 'and back'
-cmd 0 run -- ./h5steps over a.h5 && cmd 0 run "$HDF5" -- ./h5steps scale a.h5 d.h5
+cmd 0 run --hdf5=off -- ./h5steps over a.h5 && cmd 0 run "$HDF5" -- ./h5steps scale a.h5 d.h5
 cmd 0 lineage --json d.h5//scaled/trace && json '[.executions[].argv | join(" ")] | any(. == "./h5steps over a.h5")'
 check 'a program that did not tell of objects may have changed any of them'
 
@@ -237,9 +237,9 @@ for how in 'gcc -m32' musl-gcc 'gcc -fsanitize=address' 'gcc -static'; do
 done
 
 # off
-cmd 0 run -- ./h5steps scale f.h5 off.h5 && cmd 1 lineage off.h5//scaled/trace && cmd 0 run -- env && says_not "$out" LD_PRELOAD
-check 'without --hdf5 there is nothing'
-cmd 0 config hdf5 && is "$out" off && STEMMA_HDF5=on cmd 0 run -- ./h5steps scale f.h5 on.h5 && cmd 0 lineage on.h5//scaled/trace
+cmd 0 run --hdf5=off -- ./h5steps scale f.h5 off.h5 && cmd 1 lineage off.h5//scaled/trace && cmd 0 run -- env && says_not "$out" LD_PRELOAD
+check 'off: there is nothing'
+cmd 0 config hdf5 && is "$out" auto && STEMMA_HDF5=on cmd 0 run -- ./h5steps scale f.h5 on.h5 && cmd 0 lineage on.h5//scaled/trace
 check 'a setting does the same'
 
 # the same whatever is read when

@@ -23,12 +23,21 @@ int memfile_new(const char *name)
 	return memfile_create(name, 0);
 }
 
-int memfile_sealed(const char *name, size_t size)
+int memfile_sealable(const char *name, size_t size)
 {
 	int fd = memfile_create(name, MFD_ALLOW_SEALING);
-	if (fd < 0)
-		return fd;
-	if (ftruncate(fd, (off_t)size) < 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
+	if (fd >= 0 && ftruncate(fd, (off_t)size) < 0) {
+		int rc = -errno;
+		close(fd);
+		return rc;
+	}
+	return fd;
+}
+
+int memfile_sealed(const char *name, size_t size)
+{
+	int fd = memfile_sealable(name, size);
+	if (fd >= 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
 		int rc = -errno;
 		close(fd);
 		return rc;

@@ -14,4 +14,7 @@ int memfile_new(const char *name);
  * by it, or the recorder's next read would end in SIGBUS. -errno if it cannot be made or sealed. */
 int memfile_sealed(const char *name, size_t size);
 
+/* One of size bytes of zeros that may be sealed later (F_ADD_SEALS). -errno. */
+int memfile_sealable(const char *name, size_t size);
+
 #endif

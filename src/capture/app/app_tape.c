@@ -37,14 +37,21 @@ static char folder[208];
 static dev_t folder_dev; /* it, and not what somebody put in its place when the run was over */
 static ino_t folder_ino;
 
-/* Initial-exec: no call to find it, and 300 bytes of the room that the C library keeps for such. */
+/* Initial-exec: no call to find it, and 300 bytes of the room that the C library keeps for such. A library that is
+ * loaded when the program runs already takes none of that room, for the next one might lack it and would not be loaded.
+ */
+#ifdef STEMMA_LOADED_LATE
+#define TLS_MODEL "global-dynamic"
+#else
+#define TLS_MODEL "initial-exec"
+#endif
 static __thread struct thread {
 	struct app_head *window; /* that the chunk is in */
 	char *at, *end;
 	uint64_t image;
 	uint32_t tid, depth;
 	uint64_t stack[DEPTH];
-} me __attribute__((tls_model("initial-exec")));
+} me __attribute__((tls_model(TLS_MODEL)));
 
 /* CLOCK_BOOTTIME, ns. */
 int64_t app_tape_now(void)

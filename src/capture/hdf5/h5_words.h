@@ -1,6 +1,8 @@
 /* h5_words.h - what of HDF5 is recorded, as it is asked for: the words of `run --hdf5=`, of the setting `hdf5` and of
  * STEMMA_HDF5, with commas between them. A list that names no class asks for all of them; `untimed` among the words
- * asks for no clock to be looked at. */
+ * asks for no clock to be looked at, `auto` for no library in programs that do not load HDF5 or netCDF
+ * (capture/attach).
+ */
 #ifndef STEMMA_CAPTURE_HDF5_H5_WORDS_H
 #define STEMMA_CAPTURE_HDF5_H5_WORDS_H
 
@@ -20,6 +22,7 @@
 static const char *const h5_class_word[H5_CLASSES] = {"group", "dataset", "attribute", "datatype", "link"};
 
 #define H5_UNTIMED_WORD "untimed"
+#define H5_AUTO_WORD "auto"
 
 /* Is the word in the list? */
 static inline int h5_has_word(const char *list, const char *word)
@@ -31,6 +34,12 @@ static inline int h5_has_word(const char *list, const char *word)
 			return 1;
 	}
 	return 0;
+}
+
+/* Is it recorded only of programs that load the library themselves, by a library that is loaded with it? */
+static inline int h5_is_attached(const char *list)
+{
+	return h5_has_word(list, H5_AUTO_WORD);
 }
 
 static inline uint32_t h5_classes_of(const char *list)

@@ -1,7 +1,9 @@
 #include "capture/launch/features.h"
 #include "capture/app/channel.h"
+#include "capture/attach/attach.h"
 #include "capture/count/counted.h"
 #include "capture/hdf5/h5_static.h"
+#include "capture/hdf5/h5_words.h"
 #include "capture/inline_open/inline_open.h"
 #include "capture/launch/choose.h"
 #include "capture/witness/witness.h"
@@ -14,6 +16,8 @@ void features_add(struct sup *s, const struct run_options *o, const struct choic
 		const struct feature *feature;
 		bool wanted;
 	} list[] = {
+	    /* First, so that its `after`, which leaves the lock, is the last one. */
+	    {&attach_feature, o->hdf5 && h5_is_attached(o->hdf5) && notified},
 	    {&opens_feature, o->inject && notified},
 	    {&counted_feature, o->count && notified},
 	    {&witness_feature, true},

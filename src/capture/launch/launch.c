@@ -3,6 +3,7 @@
  * of somebody to answer it, and ends as the command ended. */
 #include "base/os/memfile.h"
 #include "capture/app/images.h"
+#include "capture/attach/attach.h"
 #include "capture/call_trace/call_trace.h"
 #include "capture/hdf5/h5_static.h"
 #include "capture/hdf5/h5_words.h"
@@ -198,6 +199,23 @@ static void enter_hdf5(struct keeper *k, const char *command, const char *what)
 	s->inside = inside_new();
 }
 
+/* A library that tells of HDF5 and netCDF is loaded with those, by the programs that load them. Where that cannot be,
+ * it is as if nobody had asked. */
+static void attach_hdf5(struct keeper *k, const char *what)
+{
+	static const char *const names[] = {"hdf5", "netcdf", NULL};
+	static const char *const symbols[] = {"H5Dwrite", "nc_put_vara", NULL};
+	struct sup *s = k->sup;
+	char library[4096];
+	if (k->choice.backend != BACKEND_NOTIFY || k->choice.tree_only || !k->channel.path[0] ||
+	    !preload_library_path("../capture/hdf5", "libstemma-hdf5-attach.so", library, sizeof(library)))
+		return;
+	s->attach = attach_new(library, names, symbols);
+	if (strcmp(what, H5_AUTO_WORD) != 0)
+		setenv("STEMMA_HDF5", what, 1);
+	emit_left_out(s, what);
+}
+
 /* The library that tells of MPI goes along with the command. */
 static void enter_mpi(struct sup *s, const char *command)
 {
@@ -265,7 +283,9 @@ static void enter_programs(struct keeper *k)
 	channel_enter(&k->channel, s->run);
 	if (o->autolog && !channel_enter_autolog())
 		sup_gap(s, NULL, TERM_gap_lost, 0, "--autolog recorded nothing: its Python module was not found");
-	if (o->hdf5)
+	if (o->hdf5 && h5_is_attached(o->hdf5))
+		attach_hdf5(k, o->hdf5);
+	else if (o->hdf5)
 		enter_hdf5(k, o->argv[0], o->hdf5);
 }
 

@@ -97,6 +97,16 @@ int notify_give(int listener, const struct notify_slot *slot, int fd, int number
 	return ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &a) < 0 ? -errno : 0;
 }
 
+int notify_open_as(int listener, struct notify_slot *slot, int fd)
+{
+	struct seccomp_notif_addfd a = {
+	    .id = slot->id, .flags = SECCOMP_ADDFD_FLAG_SEND, .srcfd = (uint32_t)fd, .newfd_flags = O_CLOEXEC};
+	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &a) < 0)
+		return -errno;
+	__atomic_store_n(&slot->id, 0, __ATOMIC_RELEASE);
+	return 0;
+}
+
 bool notify_valid(int listener, const struct notify_slot *slot)
 {
 	uint64_t id = slot->id;

@@ -156,6 +156,10 @@ int notify_continue(int listener, struct notify_slot *slot);
 /* Gives the caller a descriptor of ours, under this number and closed at an exec, while its call stands. 0 or -errno
  * (before 5.9: -EINVAL or -ENOTTY). */
 int notify_give(int listener, const struct notify_slot *slot, int fd, int number);
+/* The call is not made: its result is a copy of the descriptor fd, at the lowest free number, closed at an exec. Frees
+ * the slot and ends the stop where it succeeds, and only then. 0; -EINVAL: this kernel cannot do that (before Linux
+ * 5.14); another -errno. */
+int notify_open_as(int listener, struct notify_slot *slot, int fd);
 /* Makes the call fail with -error without running it (only stemma's own marker calls). */
 int notify_refuse(int listener, struct notify_slot *slot, int error);
 /* Still waiting? False once the thread is gone, and then its /proc entries may be another's. */

@@ -352,6 +352,7 @@ static bool list_table_first(struct sup *s, struct proc *p, const struct trap *t
 /* Handles a stopped call. 0, or what the call is to fail with instead of being made (s->refuse). */
 static int handle_trap(struct sup *s, const struct trap *t)
 {
+	s->answer = -1;
 	s->traps++;
 	where_looks("");
 	if (changes_meanings(t->call))
@@ -433,6 +434,8 @@ static int handle_trap(struct sup *s, const struct trap *t)
 	}
 	feature_after(s, p, t);
 	feature_unbar(s);
+	if (s->gone)
+		return 0;
 	if (s->plain && s->current == k) {
 		k->can_block = false;
 		if (p->shielded)

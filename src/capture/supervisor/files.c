@@ -237,7 +237,8 @@ static unsigned file_kind_of(const struct statx *st, const struct fs_domain *d, 
 	case S_IFSOCK:
 		return TERM_kind_socket;
 	case S_IFREG:
-		if (path && !strncmp(path, "/memfd:stemma-cc", 16)) /* a tape of stemma cc's, no data of theirs */
+		/* A tape of stemma cc's, or the copy of a library (capture/attach): no data of theirs. */
+		if (path && (!strncmp(path, "/memfd:stemma-cc", 16) || !strncmp(path, "/memfd:stemma-library:", 22)))
 			return TERM_kind_pseudo;
 		if (path && (!strncmp(path, "/memfd:", 7) || !strncmp(path, "/SYSV", 5)))
 			return TERM_kind_shm;

@@ -368,6 +368,7 @@ struct sup {
 	unsigned gaps;      /* 1 << reason of those that were said */
 	int log_error;      /* errno of the last write that failed */
 	int refuse;         /* errno for the stop being handled, 0: it goes on */
+	int answer;         /* a descriptor that is the result of the stop being handled, who answers closes it; -1 none */
 	/* How the thread that takes the stops leaves the lock while it looks, and comes back; NULL: it keeps it. */
 	void (*leave)(struct sup *s);
 	bool (*back)(struct sup *s); /* false: who waited for the stop has been killed, or has given up */
@@ -383,14 +384,15 @@ struct sup {
 	struct connecting *connecting; /* calls of connect that may have failed; copies: sockets that are held */
 	size_t copies, npending;
 	struct pending *pending;
-	uint64_t pendings;   /* ever */
-	bool unread_rings;   /* they are not asked for */
-	struct rings *rings; /* NULL: nobody has made one (rings.h) */
-	uint64_t ring_call;  /* the call of a ring that is being handled; 0 none */
-	bool ring_direct;    /* ... which opens into the ring's own table */
-	size_t ring_waits;   /* pending ones that wait for a result */
-	struct known *known; /* numbers given out, and the processes that live; in memory that outlives this process */
-	bool adopted;        /* this is not the first worker: another was killed */
+	uint64_t pendings;     /* ever */
+	bool unread_rings;     /* they are not asked for */
+	struct rings *rings;   /* NULL: nobody has made one (rings.h) */
+	uint64_t ring_call;    /* the call of a ring that is being handled; 0 none */
+	bool ring_direct;      /* ... which opens into the ring's own table */
+	size_t ring_waits;     /* pending ones that wait for a result */
+	struct attach *attach; /* NULL: no library is loaded with another one (capture/attach) */
+	struct known *known;   /* numbers given out, and the processes that live; in memory that outlives this process */
+	bool adopted;          /* this is not the first worker: another was killed */
 	uint64_t traps;
 	uint64_t epoch;       /* number of the stop, death or tick being handled: what was read in an earlier one is old */
 	int64_t since;        /* when the server took up the stop it is at, or last got on with it; 0: none */

@@ -369,6 +369,16 @@ static bool unpark_stop(struct worker *w, struct trap *ret)
 
 /* ---- one stop ---- */
 
+/* The call is not made: fd, which is closed here, is its result. False: the stop is not answered yet. */
+static bool answer_by_descriptor(const struct worker *w, int fd)
+{
+	if (fd < 0)
+		return false;
+	const bool answered = notify_open_as(w->sup.listener, me->slot, fd) == 0;
+	close(fd);
+	return answered;
+}
+
 /* Lets the stopped call go on, or refuses it (an errno). injects: by the injection, which answers itself. */
 static void answer_stop(struct worker *w, const struct trap *t, int refuse, bool injects)
 {
@@ -414,7 +424,7 @@ static void handle_stop(struct worker *w, const struct trap *t)
 		pthread_mutex_unlock(&s->lock);
 		return;
 	}
-	int refuse = sup_trap(s, t);
+	int refuse = sup_trap(s, t), fd = s->answer;
 	s->late = false;
 	if (begins)
 		worker_hide_memory(true);
@@ -425,7 +435,7 @@ static void handle_stop(struct worker *w, const struct trap *t)
 	pthread_mutex_unlock(&s->lock);
 	if (t->call == CALL_exit && write_log(w))
 		__atomic_store_n(&me->slot->id, 0, __ATOMIC_RELEASE);
-	else
+	else if (!answer_by_descriptor(w, fd))
 		answer_stop(w, t, refuse, injects);
 }
 

@@ -1,0 +1,187 @@
+#include "capture/attach/attach_copy.h"
+
+#include "base/fileid.h"
+#include "base/os/memfile.h"
+#include "capture/attach/attach_elf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define COPIES 32
+#define SIZE_MAX_COPIED (64 << 20)
+
+struct copy {
+	uint64_t dev, ino;
+	struct statx was; /* the file that it was made of */
+	int fd;           /* -errno: none could be made of this file */
+};
+
+struct attach_copies {
+	pthread_mutex_t lock;
+	const char *const *symbols;
+	size_t n;
+	struct copy v[COPIES];
+	char library[];
+};
+
+struct attach_copies *attach_copies_new(const char *library, const char *const *symbols)
+{
+	struct attach_copies *c = calloc(1, sizeof(*c) + strlen(library) + 1);
+	/* The linker would take a dollar sign for the beginning of a word of its own. */
+	if (!c || library[0] != '/' || strchr(library, '$')) {
+		free(c);
+		return NULL;
+	}
+	pthread_mutex_init(&c->lock, NULL);
+	c->symbols = symbols;
+	memcpy(c->library, library, strlen(library) + 1);
+	return c;
+}
+
+void attach_copies_free(struct attach_copies *c)
+{
+	for (size_t i = 0; c && i < c->n; i++)
+		if (c->v[i].fd >= 0)
+			close(c->v[i].fd);
+	free(c);
+}
+
+static bool times_are_equal(const struct statx_timestamp *a, const struct statx_timestamp *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+/* By size and times, of the same inode. */
+static bool is_unchanged(const struct statx *a, const struct statx *b)
+{
+	return a->stx_size == b->stx_size && times_are_equal(&a->stx_mtime, &b->stx_mtime) &&
+	       times_are_equal(&a->stx_ctime, &b->stx_ctime);
+}
+
+/* What the file is now. False: it is no regular file, or not that inode. */
+static bool look(int fd, uint64_t dev, uint64_t ino, struct statx *ret)
+{
+	return fileid_statx_cached(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, ret) == 0 && S_ISREG(ret->stx_mode) &&
+	       ret->stx_ino == ino && fileid_dev(ret) == dev;
+}
+
+/* Reads the file of n bytes into the memory. 0; -errno. */
+static int fill(int from, unsigned char *image, size_t n)
+{
+	for (size_t at = 0; at < n;) {
+		const ssize_t got = pread(from, image + at, n - at, (off_t)at);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got < 0 ? -errno : -ENODATA;
+		at += (size_t)got;
+	}
+	return 0;
+}
+
+static bool names_one(const struct attach_copies *c, const unsigned char *image, size_t n)
+{
+	for (const char *const *s = c->symbols; *s; s++)
+		if (attach_elf_names(image, n, *s))
+			return true;
+	return false;
+}
+
+/* Whether code can be run from it here: a security module may forbid that, and the program would not begin. */
+static bool is_mapped_to_run(int fd)
+{
+	void *p = mmap(NULL, 1, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	if (p == MAP_FAILED)
+		return false;
+	munmap(p, 1);
+	return true;
+}
+
+/* Fills the memory of size n behind fd by the changed library. 0; -errno. */
+static int make_image(const struct attach_copies *c, int from, int fd, size_t n)
+{
+	unsigned char *image = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (image == MAP_FAILED)
+		return -errno;
+	int rc = fill(from, image, n);
+	if (rc == 0 && !names_one(c, image, n))
+		rc = -ENOEXEC;
+	if (rc == 0)
+		rc = attach_elf_add(image, n, c->library);
+	munmap(image, n);
+	return rc;
+}
+
+/* Of the file of that size. A descriptor; -errno. */
+static int make_copy(const struct attach_copies *c, int from, const char *path, uint64_t size)
+{
+	char name[128];
+	const char *slash = strrchr(path, '/');
+	if (!size || size > SIZE_MAX_COPIED)
+		return -EFBIG;
+	snprintf(name, sizeof(name), "stemma-library:%.100s", slash ? slash + 1 : path);
+	int fd = memfile_sealable(name, size);
+	int rc = fd < 0 ? fd : make_image(c, from, fd, size);
+	if (rc == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)
+		rc = -errno;
+	if (rc == 0 && !is_mapped_to_run(fd))
+		rc = -EACCES;
+	if (rc < 0 && fd >= 0)
+		close(fd);
+	return rc < 0 ? rc : fd;
+}
+
+/* Under the lock: the one of that file, or one that is made now. A descriptor; -errno. */
+static int find_or_make(struct attach_copies *c, int from, const char *path, uint64_t dev, uint64_t ino,
+                        const struct statx *now)
+{
+	struct statx after;
+	for (size_t i = 0; i < c->n; i++)
+		if (c->v[i].dev == dev && c->v[i].ino == ino)
+			return is_unchanged(&c->v[i].was, now) ? c->v[i].fd : -ESTALE;
+	if (c->n == COPIES)
+		return -ENOSPC;
+	int fd = make_copy(c, from, path, now->stx_size);
+	if (!look(from, dev, ino, &after) || !is_unchanged(now, &after)) {
+		if (fd >= 0)
+			close(fd);
+		return -ESTALE;
+	}
+	c->v[c->n++] = (struct copy){dev, ino, *now, fd};
+	return fd;
+}
+
+/* The memory behind fd, opened anew, to read only. -errno. */
+static int open_again(int fd)
+{
+	char name[48];
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	int again = open(name, O_RDONLY | O_CLOEXEC);
+	return again < 0 ? -errno : again;
+}
+
+int attach_copies_get(struct attach_copies *c, const char *path, uint64_t dev, uint64_t ino)
+{
+	struct statx now;
+	int from = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (from < 0)
+		return -errno;
+	int fd = -ESTALE;
+	if (look(from, dev, ino, &now)) {
+		pthread_mutex_lock(&c->lock);
+		fd = find_or_make(c, from, path, dev, ino, &now);
+		pthread_mutex_unlock(&c->lock);
+		/* Each program has an offset of its own: the linker reads from where it is. */
+		fd = fd < 0 ? fd : open_again(fd);
+	}
+	close(from);
+	return fd;
+}

@@ -1,0 +1,23 @@
+/* attach_copy.h - sealed copies of shared libraries, changed by attach_elf_add. Internal to capture.
+ *
+ * A copy is memory that nobody can change any more, the recorder included, before anybody else gets its descriptor. One
+ * is made once a run for each library, by whoever needs it first: the size of the library, some ms. */
+#ifndef STEMMA_CAPTURE_ATTACH_ATTACH_COPY_H
+#define STEMMA_CAPTURE_ATTACH_ATTACH_COPY_H
+
+#include <stdint.h>
+
+struct attach_copies;
+
+/* Of libraries that are to have `library`, an absolute path, as their auxiliary one, and that define or need one of the
+ * symbols (NULL at their end; they must outlive the copies). NULL: no memory. For attach_copies_free. */
+struct attach_copies *attach_copies_new(const char *library, const char *const *symbols);
+/* NULL is allowed. */
+void attach_copies_free(struct attach_copies *c);
+
+/* The copy of the file at path, if that is still the inode ino of dev (as fileid_dev has it). A descriptor of its own,
+ * to read only, which the caller closes; -errno: there is none to be had. Any thread; reads the file system, and may
+ * wait for it. */
+int attach_copies_get(struct attach_copies *c, const char *path, uint64_t dev, uint64_t ino);
+
+#endif
