@@ -246,8 +246,8 @@ static int take_segments(struct found_program *p, Elf *elf, struct err *err)
 			continue;
 		if (ph.p_type == PT_INTERP)
 			p->library = false;
-		if (ph.p_type != PT_LOAD || !(ph.p_flags & PF_X) || ph.p_offset > p->size || ph.p_filesz > p->size ||
-		    ph.p_vaddr > UINT64_MAX - ph.p_filesz)
+		if (ph.p_type != PT_LOAD || !(ph.p_flags & PF_X) || ph.p_offset > p->size ||
+		    ph.p_filesz > p->size - ph.p_offset || ph.p_vaddr > UINT64_MAX - ph.p_filesz)
 			continue;
 		p->code[p->n_code++] = (struct found_segment){ph.p_vaddr, ph.p_offset, ph.p_filesz};
 	}
