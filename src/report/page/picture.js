@@ -82,5 +82,5 @@ function renderReads() {
 	})));
 	const left = [r.left_out_files ? count(r.left_out_files, 'row') + ' with fewer readers' : '', r.left_out_programs ? count(r.left_out_programs, 'kind') + ' of programs with fewer files' : ''].filter(Boolean);
 	fill('reads-body', h('p', {class: 'note'}, 'How many programs of a kind used each file.' + (left.length ? ' Left out: ' + left.join(', ') + '.' : '')),
-		h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Who reads what'}, h('table', {class: 'heatmap'}, h('caption', {}, 'Who reads what'), h('thead', {}, h('tr', {}, h('th', {scope: 'col'}, 'File'), ...r.programs.map((p) => h('th', {scope: 'col', class: 'turned'}, named(p.name))))), h('tbody', {}, ...rows))));
+		h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Table of who reads what'}, h('table', {class: 'heatmap'}, h('caption', {}, 'Who reads what'), h('thead', {}, h('tr', {}, h('th', {scope: 'col'}, 'File'), ...r.programs.map((p) => h('th', {scope: 'col', class: 'turned'}, named(p.name))))), h('tbody', {}, ...rows))));
 }
