@@ -1,6 +1,7 @@
 #include "cmd/keeping/keeping.h"
 #include "base/memory.h"
 
+#include "cmd/keeping/keeping_specs.h"
 #include "cmd/ui/columns.h"
 #include "trust/chain/chain.h"
 #include "trust/kept.h"
@@ -111,7 +112,9 @@ int keeping_cut(struct cmd *c, struct keep_logs *l, const struct keep_cut_option
 	struct err err = {0};
 	uint64_t *matched = NULL;
 	size_t n_matched = 0;
+	struct keeping_specs specs = {0};
 	bool sealed = !o->dry_run && is_sealed(c) && matching(c, &matched, &n_matched);
+	int found = o->dry_run ? 0 : keeping_specs_find(c, &specs);
 	/* What was left out where memory lacked may be a run that is to go, or one that rests on those. */
 	int r = !o->dry_run && memory_lacked() ? err_set(&err, ENOMEM, "out of memory: nothing was removed")
 	                                       : keep_cut(l, o, &err, ret);
@@ -119,16 +122,23 @@ int keeping_cut(struct cmd *c, struct keep_logs *l, const struct keep_cut_option
 		seal_again(c, matched, n_matched);
 	free(matched);
 	keep_logs_close(l);
-	if (r < 0)
+	if (r < 0) {
+		keeping_specs_release(&specs);
 		return report_err(&err, STATUS_SELF);
+	}
 	report_unread(ret->damaged, ret->newer);
 	int status = o->dry_run || !ret->segments ? STATUS_OK : keeping_index(c);
-	uint64_t copies = 0;
+	uint64_t copies = 0, kept = 0;
 	if (status == STATUS_OK && !o->dry_run && ret->segments) {
+		if (found == 0)
+			found = keeping_specs_sweep(c, &specs, &kept);
+		if (found < 0)
+			report("the code of programs whose builds were removed could not be removed: %s", strerror(-found));
 		r = kept_sweep(c->store, &copies);
 		if (r < 0)
 			report("unused copies of inputs could not be removed: %s", strerror(-r));
 	}
+	keeping_specs_release(&specs);
 	return status;
 }
 
