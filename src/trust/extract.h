@@ -23,5 +23,8 @@ void extract_parameters(const struct benchfile *b, char *const *argv, struct ele
 /* Where none were named: options with values (--k=5, --k 5, -k 5) under their names without dashes, flags with `true`,
  * NAME=VALUE, and the other words as arg1, arg2, ... Words that are in `files` (names of inputs) are left out. */
 void guess_parameters(char *const *argv, size_t argc, const struct elements *files, struct elements *values);
+/* The reverse: the word of the command line that has the value of the parameter of that name, as guess_parameters names
+ * it. 0: there is none, or several may be it. */
+size_t extract_find_argument(char *const *argv, size_t argc, const char *name, const char *value);
 
 #endif

@@ -156,6 +156,13 @@ static int load_shown_run(struct store *s, store_id id, const struct witness_opt
 	r->host = strndup(info.host.p ? info.host.p : "", info.host.n);
 	r->command = strdup(buf_cstr(&command));
 	buf_release(&command);
+	struct str word;
+	r->argv = calloc(info.argv.count + 1, sizeof(*r->argv));
+	for (size_t pos = 0; r->argv && r->argc < info.argv.count && strlist_next(&info.argv, &pos, &word); r->argc++)
+		if (!(r->argv[r->argc] = strndup(word.p, word.n)))
+			break;
+	if (!r->argv || r->argc < info.argv.count)
+		return err_set(err, ENOMEM, "cannot read the run");
 	if (!r->ulid || !r->host || !r->command)
 		return err_set(err, ENOMEM, "cannot read the run");
 	r->start = info.start;
@@ -188,12 +195,16 @@ static void bench_show_release(struct bench_shown *x)
 		free(x->v[i].ulid);
 		free(x->v[i].command);
 		free(x->v[i].host);
+		for (size_t k = 0; k < x->v[i].argc; k++)
+			free(x->v[i].argv[k]);
+		free(x->v[i].argv);
 		witness_release(&x->v[i].w);
 	}
 	free(x->v);
 	for (size_t i = 0; x->files && x->files[i]; i++)
 		free(x->files[i]);
 	free(x->files);
+	reach_release(&x->slices);
 }
 
 /* ---- what they have ---- */
@@ -372,12 +383,15 @@ static void result_row(const struct bench_shown *x, const char *name, struct ele
 /* ---- text ---- */
 
 /* A line with what the runs have for a name; the values are counted. */
-static void print_common_element(const struct bench_shown *x, enum bench_show_part p, const char *name)
+static void print_common_element(struct bench_shown *x, enum bench_show_part p, const char *name)
 {
 	struct buf b = {0};
+	const char *reach = p == SHOW_PARAMETERS ? reach_word(bench_reach(x, name)) : NULL;
 	fmt_name(&b, str_of(name));
 	buf_str(&b, str_of(": "));
 	bench_show_values(x, p, name, &b);
+	if (reach)
+		buf_printf(&b, "  (%s reach the output)", reach);
 	printf("%-9s  %s\n", bench_show_part_word(p), buf_cstr(&b));
 	buf_release(&b);
 }
@@ -405,7 +419,7 @@ static size_t failed(const struct bench_shown *x)
 }
 
 /* Prints all runs as one. Gives the exit status. */
-static int together(const struct bench_shown *x)
+static int together(struct bench_shown *x)
 {
 	struct bench_row r;
 	print_show_title(x);
@@ -447,7 +461,7 @@ struct varied {
 };
 
 /* What is the same in all is said once; what varies has a column. */
-static void sort_elements(const struct bench_shown *x, struct varied *v)
+static void sort_elements(struct bench_shown *x, struct varied *v)
 {
 	static const enum bench_show_part order[] = {SHOW_PARAMETERS, SHOW_RESULTS, SHOW_INPUTS, SHOW_PROGRAMS};
 	for (size_t k = 0; k < SHOW_PARTS; k++) {
@@ -500,7 +514,7 @@ static void add_run_row(struct table *t, const struct bench_shown *x, size_t i, 
 }
 
 /* Prints a line for each run with what varies between them. Gives the exit status. */
-static int print_run_rows(const struct cmd *c, const struct bench_shown *x)
+static int print_run_rows(const struct cmd *c, struct bench_shown *x)
 {
 	struct varied v = {.heads = {"RUN", "START", "WALL", "CPU", "EXIT"}, .align = "llrrl"};
 	struct buf b = {0};
@@ -595,7 +609,7 @@ static json_t *varied_json(const struct bench_shown *x)
 }
 
 /* Prints it. Gives the exit status. */
-static int as_json(const struct bench_shown *x)
+static int as_json(struct bench_shown *x)
 {
 	json_t *o = json_object(), *runs = json_array();
 	struct bench_row r;
@@ -609,6 +623,7 @@ static int as_json(const struct bench_shown *x)
 	js_put(o, "cpu_time", bench_row_json(&r));
 	js_put(o, "results", result_rows_json(x));
 	js_put(o, "varied", varied_json(x));
+	js_put(o, "reach", bench_reach_json(x));
 	js_num(o, "failed", failed(x));
 	return js_print(o, false);
 }
@@ -625,6 +640,7 @@ static int load_shown_runs(struct cmd *c, const struct ids *runs, struct bench_s
 	struct witness_options so = {.system_extra = config_get(&c->config, CONFIG_system),
 	                             .cache = index ? digest_cache_open(index) : NULL};
 	*err = (struct err){0};
+	x->slices.home = store_home(c->store);
 	x->v = calloc(runs->n + 1, sizeof(*x->v));
 	int r = x->v ? 0 : err_set(err, ENOMEM, "cannot read the runs of the benchmark");
 	for (size_t i = 0; r == 0 && i < runs->n; i++)
@@ -641,7 +657,7 @@ static int load_shown_runs(struct cmd *c, const struct ids *runs, struct bench_s
 }
 
 /* Prints a benchmark. As the options ask for it. The exit status. */
-static int print_shown(struct cmd *c, const struct opts_bench *o, const struct bench_shown *x)
+static int print_shown(struct cmd *c, const struct opts_bench *o, struct bench_shown *x)
 {
 	if (o->json)
 		return as_json(x);

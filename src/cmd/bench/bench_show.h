@@ -2,11 +2,15 @@
 #ifndef STEMMA_CMD_BENCH_BENCH_SHOW_H
 #define STEMMA_CMD_BENCH_BENCH_SHOW_H
 
+#include "answer/js.h"
+#include "answer/reach.h"
 #include "cmd/cmd.h"
 #include "trust/witness.h"
 
 struct bench_show_run {
 	char *ulid, *command, *host;
+	char **argv; /* owned; NULL-terminated, argc words */
+	size_t argc;
 	int64_t start;
 	uint64_t ending, code;
 	double wall, cpu; /* s; NAN: not known */
@@ -17,6 +21,7 @@ struct bench_shown {
 	size_t n;
 	size_t counted; /* ended well: the figures are of them; where none did, of all */
 	bool all;
+	struct reach_slices slices;
 	char **files; /* that the runs were found by; NULL-terminated, NULL: none */
 };
 
@@ -30,6 +35,10 @@ const char **bench_show_names(const struct bench_shown *x, enum bench_show_part 
 void bench_show_values(const struct bench_shown *x, enum bench_show_part p, const char *name, struct buf *out);
 /* As it is shown: digests by their beginnings. "-" for NULL. */
 void bench_show_value(const struct element *e, struct buf *out);
+/* Can the parameter reach what the programs output? The least that is known of all runs (bench_reach.c). */
+enum reach bench_reach(struct bench_shown *x, const char *name);
+/* "may" or "cannot", by the name of each parameter of which that is known. */
+json_t *bench_reach_json(struct bench_shown *x);
 /* "10 runs of ./fit -k 4" */
 void bench_show_title(const struct bench_shown *x, struct buf *out);
 

@@ -147,3 +147,35 @@ void guess_parameters(char *const *argv, size_t argc, const struct elements *fil
 		}
 	}
 }
+
+/* The word of an option that has the value: `-k 4`, `--k=4`; 0: none. */
+static size_t option_argument(char *const *argv, size_t argc, size_t i, const char *name, const char *value)
+{
+	const char *key = argv[i] + strspn(argv[i], "-"), *eq = strchr(argv[i], '=');
+	size_t n = eq ? (size_t)(eq - key) : strlen(key);
+	if (strlen(name) != n || strncmp(key, name, n) != 0)
+		return 0;
+	if (eq)
+		return strcmp(eq + 1, value) == 0 ? i : 0;
+	return i + 1 < argc && strcmp(argv[i + 1], value) == 0 ? i + 1 : 0;
+}
+
+size_t extract_find_argument(char *const *argv, size_t argc, const char *name, const char *value)
+{
+	bool other = strncmp(name, "arg", 3) == 0 && name[3] && name[3 + strspn(name + 3, "0123456789")] == '\0';
+	size_t n = strlen(name), ret = 0, found = 0;
+	for (size_t i = 1; i < argc; i++) {
+		size_t at = 0;
+		if (is_option(argv[i]))
+			at = option_argument(argv, argc, i, name, value);
+		else if (!strncmp(argv[i], name, n) && argv[i][n] == '=' && !strcmp(argv[i] + n + 1, value))
+			at = i;
+		else if (other && !strcmp(argv[i], value))
+			at = i;
+		if (at && at != ret) {
+			ret = at;
+			found++;
+		}
+	}
+	return found == 1 ? ret : 0;
+}
