@@ -11,6 +11,7 @@ struct pair_calls;
 struct trace_exit_status;
 struct trace_set_library;
 struct trace_noise;
+struct trace_proof;
 
 /* Of a line of trace_outputs.words. */
 struct trace_output_line {
@@ -86,6 +87,7 @@ struct trace_view {
 	bool again;
 	char *const *ran, *const *note;
 	size_t n_ran, n_notes;
+	const struct trace_proof *proof; /* of the first pair that differs (trace_proof.h); NULL: none was asked for */
 	const struct trace_noise *noise; /* NULL */
 	struct trace_outputs outputs;    /* what differs, and no program of a pair is known to have made */
 };

@@ -3,6 +3,7 @@
 
 #include "answer/trace/demangle.h"
 #include "answer/trace/trace_noise.h"
+#include "answer/trace/trace_proof.h"
 #include "answer/trace/trace_set.h"
 #include "spec/trace/trace_format.h"
 
@@ -392,6 +393,8 @@ json_t *trace_json(const struct trace_view *v)
 	js_put(o, "outputs", outputs_json(&v->outputs));
 	if (v->noise)
 		js_put(o, "noise", noise_json(v->noise));
+	if (v->proof)
+		js_put(o, "proof", trace_proof_json(v->proof));
 	if (v->again) {
 		json_t *again = json_object(), *ran = json_array(), *notes = json_array();
 		for (size_t i = 0; i < v->n_ran; i++)

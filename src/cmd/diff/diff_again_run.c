@@ -189,7 +189,7 @@ static void set_step_environment(const struct again_job *j, const struct again_s
 {
 	struct buf b = {0};
 	static const char *const ours[] = {"STEMMA_TRACE", "STEMMA_TRACE_MODE", "STEMMA_TRACE_PROGRAMS",
-	                                   "STEMMA_TRACE_ZOOM"};
+	                                   "STEMMA_TRACE_ZOOM", "STEMMA_TRACE_TURN"};
 	extern char **environ;
 	char **env = rerun_environment(t->env, true, NULL);
 	if (env)
@@ -209,6 +209,8 @@ static void set_step_environment(const struct again_job *j, const struct again_s
 		setenv(ours[2], buf_cstr(&b), 1);
 		if (j->zoom)
 			setenv(ours[3], j->zoom, 1);
+		if (j->turn)
+			setenv(ours[4], j->turn, 1);
 	}
 	buf_release(&b);
 }
@@ -245,6 +247,15 @@ static int enter_jail(const struct again_job *j, const struct again_side *s, con
 	return rc == 0 ? jail_enter(&jail, err) : err_set(err, -rc, "cannot confine the command");
 }
 
+/* Where what goes to the terminal is written: a descriptor, or -1. Steps of a round write one behind the other. */
+static int open_terminal(const struct again_job *j, int side, const char *name)
+{
+	char *path = j->keep_output ? again_job_path(j, side, name) : NULL;
+	int fd = j->keep_output ? path ? open(path, O_WRONLY | O_CREAT | O_APPEND, 0600) : -1 : open("/dev/null", O_WRONLY);
+	free(path);
+	return fd;
+}
+
 /* In the step's own process: enters the jail and runs the step. A failure goes to descriptor to as struct failure. */
 static _Noreturn void exec_traced_step(const struct again_job *j, int side, const struct again_step *t,
                                        const char *trace, int to)
@@ -260,14 +271,16 @@ static _Noreturn void exec_traced_step(const struct again_job *j, int side, cons
 	if (rc == 0)
 		rc = enter_jail(j, s, t, &err);
 	int in = rc == 0 ? open(t->standard_input ? t->standard_input : "/dev/null", O_RDONLY | O_NOCTTY | O_NONBLOCK) : -1;
-	int out = rc == 0 ? open("/dev/null", O_WRONLY) : -1;
-	if (rc == 0 && (in < 0 || out < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0))
+	int out = rc == 0 ? open_terminal(j, side, "output") : -1, errors = rc == 0 ? open_terminal(j, side, "errors") : -1;
+	if (rc == 0 && (in < 0 || out < 0 || errors < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(errors, 2) < 0))
 		rc = err_set(&err, errno, "cannot open what it reads and writes");
 	if (rc == 0) {
 		if (in > 2)
 			close(in);
 		if (out > 2)
 			close(out);
+		if (errors > 2)
+			close(errors);
 		set_step_environment(j, s, t, trace);
 		execv(strchr(t->argv[0], '/') ? t->argv[0] : t->program, t->argv);
 		err_set(&err, errno, "cannot run '%s'", t->argv[0]);

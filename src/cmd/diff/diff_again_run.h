@@ -15,8 +15,11 @@ struct again_job {
 	struct traced_again *ret;
 	unsigned round;   /* 0: the first time; each has a part of the folder of its own */
 	const char *zoom; /* STEMMA_TRACE_ZOOM, not owned; NULL: none */
-	char **programs;  /* that are traced, NULL-terminated, not owned; NULL: those of the plan */
-	bool full;        /* as stemma run --trace-full */
+	const char *turn; /* STEMMA_TRACE_TURN, not owned; NULL: none */
+	bool
+	    keep_output; /* what it writes to standard output and errors goes to `output` and `errors` of the side's part */
+	char **programs; /* that are traced, NULL-terminated, not owned; NULL: those of the plan */
+	bool full;       /* as stemma run --trace-full */
 };
 
 /* Makes the folder that all of it happens in, j->ret->folder. */

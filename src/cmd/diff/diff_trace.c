@@ -3,6 +3,7 @@
 
 #include "answer/trace/trace_compare.h"
 #include "cmd/diff/diff_again.h"
+#include "cmd/diff/diff_prove.h"
 #include "cmd/diff/diff_repeat.h"
 #include "cmd/diff/diff_zoom.h"
 #include "cmd/ui/js_print.h"
@@ -161,13 +162,18 @@ static int compare_and_print(struct cmd *c, const struct opts_diff *o, const cha
 {
 	struct trace_noise noise = {0};
 	struct diff_zoom zoom = {0};
+	struct trace_proof proof = {0};
 	int status = compare_sets(c, o, again, &noise, j);
 	if (status == STATUS_OK) {
 		diff_zoom(c, o, j, noise.recorded + noise.again ? &noise : NULL, &zoom);
+		if (o->prove)
+			diff_prove(c, o, j, &proof);
+		j->view.proof = o->prove ? &proof : NULL;
 		name_files_that_go(&j->view, again->folder);
 		status = print_traces(c, o, words, again, &j->view);
 	}
 	diff_zoom_release(&zoom);
+	trace_proof_release(&proof);
 	trace_noise_release(&noise);
 	return status;
 }
@@ -184,6 +190,8 @@ int cmd_diff_trace(struct cmd *c, const struct opts_diff *o)
 		return report_usage(c, "--rerun or --no-rerun, not both");
 	if (o->repeat && o->no_rerun)
 		return report_usage(c, "--repeat or --no-rerun, not both");
+	if (o->prove && o->no_rerun)
+		return report_usage(c, "--prove or --no-rerun, not both");
 	if (o->algorithm && strcmp(o->algorithm, "greedy") != 0 && strcmp(o->algorithm, "exact") != 0)
 		return report_usage(c, "--algorithm is exact or greedy");
 	int status = find_traces(c, o, words, j.set, &again);

@@ -1,4 +1,5 @@
 /* diff_trace_html.c - where two traces part, as one HTML file: no script, no network, works printed. */
+#include "answer/trace/trace_proof.h"
 #include "cmd/diff/diff_trace.h"
 #include "cmd/ui/markup.h"
 
@@ -168,6 +169,14 @@ int trace_html(const struct trace_output *v)
 		print_definition("not certain", &b);
 		buf_release(&b);
 		puts("</dl>");
+	}
+	if (v->view->proof) {
+		struct buf b = {0};
+		trace_words_proof(v->view->proof, &b);
+		puts("<dl>");
+		print_definition("cause", &b);
+		puts("</dl>");
+		buf_release(&b);
 	}
 	if (v->view->again) {
 		puts("<p>The traces were made by running again:</p><pre>");

@@ -1,6 +1,8 @@
 /* diff_trace_text.c - where two traces part, on one screen. */
 #include "cmd/diff/diff_trace.h"
 
+#include "answer/trace/trace_proof.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -221,6 +223,9 @@ int trace_text(const struct trace_output *v)
 	}
 	buf_printf(&b, "%s", v->view->outputs.words ? v->view->outputs.words : "");
 	print_headed_lines(v, "outputs", &b);
+	if (v->view->proof)
+		trace_words_proof(v->view->proof, &b);
+	print_headed_lines(v, "cause", &b);
 	for (size_t i = 0; i < v->view->n_notes; i++) {
 		buf_printf(&b, "%s", v->view->note[i]);
 		print_headed_lines(v, "partial", &b);

@@ -1,12 +1,10 @@
 #include "cmd/diff/diff_zoom.h"
 
-#include "cmd/diff/diff_again_run.h"
+#include "cmd/diff/diff_again_pair.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#define ASK_BEYOND 60 /* seconds that are spent without asking */
 #define PASSES_MAX 4
 /* Words that are recorded as they are: 16 MB, which are compared in less than half a second. What is more is divided
  * first, into about so many pieces. */
@@ -61,98 +59,25 @@ static int format_zoom(const struct trace_pair *p, const size_t step[2], bool en
 /* ---- running ---- */
 
 struct zoom_job {
-	struct again_job job;
+	struct again_pair of;
 	struct trace_pair *pair;
-	uint64_t pid[2];
 	const struct trace_noise *noise;
 	char *zoom[2];
-	char *programs[3];
 };
-
-/* Whether step i of a side is to be traced again: of a whole run, without a partner, or of the process in question. */
-static bool is_wanted(const struct zoom_job *z, int side, size_t i)
-{
-	const struct again_side *s = &z->job.ret->plan.side[side];
-	return s->whole || s->v[i].pair == AGAIN_NONE || s->v[i].pid == z->pid[side];
-}
-
-/* Is a program of both sides' plan the one that is looked into? */
-static bool is_planned(const struct zoom_job *z)
-{
-	bool found[2] = {false, false};
-	for (int k = 0; k < 2; k++) {
-		const struct again_side *s = &z->job.ret->plan.side[k];
-		for (size_t i = 0; i < s->n; i++)
-			found[k] |= s->whole || (s->v[i].pair != AGAIN_NONE && s->v[i].pid == z->pid[k]);
-	}
-	return found[0] && found[1];
-}
-
-/* Plans the steps to run again in z->job; whole: the runs as they were, else single steps. 0, -errno with a sentence.
- * */
-static int plan_once(struct zoom_job *z, bool whole, struct err *err)
-{
-	struct again_job *j = &z->job;
-	struct diff d;
-	const store_id ids[2] = {j->set[0].run, j->set[1].run};
-	struct diff_options options = {.system_extra = config_get(&j->c->config, CONFIG_system),
-	                               .skew = config_duration(&j->c->config, CONFIG_skew)};
-	struct witness_options w = {.system_extra = options.system_extra};
-	struct buf kept = {0};
-	int r = diff_make(j->c->store, DIFF_RUN, ids, &options, err, &d);
-	if (r < 0)
-		return r;
-	buf_printf(&kept, "%s/%s", j->ret->folder, whole ? "kept" : "tmp");
-	again_release(&j->ret->plan);
-	r = kept.failed
-	        ? -ENOMEM
-	        : again_plan(j->c->store, &d, &w, store_home(j->c->store), buf_cstr(&kept), whole, err, &j->ret->plan);
-	buf_release(&kept);
-	diff_release(&d);
-	return r;
-}
 
 /* How long the steps of both sides took when they were recorded, in seconds; -1: not known. */
 static double estimate_seconds(const struct zoom_job *z)
 {
-	double a = again_job_seconds(&z->job, 0), b = again_job_seconds(&z->job, 1);
+	double a = again_job_seconds(&z->of.job, 0), b = again_job_seconds(&z->of.job, 1);
 	return a < 0 || b < 0 ? -1 : 2 * a + b; /* A once more */
-}
-
-/* Whether it is run again; NULL: yes, else why not. */
-static const char *may_run(const struct zoom_job *z)
-{
-	const struct again_job *j = &z->job;
-	double seconds = estimate_seconds(z);
-	char answer[16];
-	for (int k = 0; k < 2; k++) {
-		if (again_job_lacks(j, k))
-			return "it cannot be run again as it was: see stemma diff --trace --no-rerun of runs without traces";
-		if (rerun_is_own(j->c->store, j->set[k].run, store_home(j->c->store)) != 1)
-			return "it was not run again: you did not make this record on this machine";
-	}
-	if (seconds >= 0)
-		fprintf(stderr,
-		        "stemma: A and B are run again, to record what their traces have only as a hash: about %.1f s\n",
-		        seconds);
-	if (j->o->rerun || (seconds >= 0 && seconds * 2 <= ASK_BEYOND))
-		return NULL;
-	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
-		return "it was not run again, as that may take more than a minute: use --rerun";
-	fputs("run them again? [y/N] ", stderr);
-	return fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y') ? NULL : "it was not run again";
 }
 
 /* A side, recorded as z->zoom says. A status, reported. */
 static int run_side(struct zoom_job *z, int side, unsigned round, struct trace_set *ret)
 {
-	struct again_job *j = &z->job;
-	j->zoom = z->zoom[side];
-	int status = again_job_begin_round(j, side, round);
-	for (size_t i = 0; status == STATUS_OK && i < j->ret->plan.side[side].n; i++)
-		if (is_wanted(z, side, i))
-			status = again_job_run_step(j, side, i);
-	return status == STATUS_OK ? again_job_take_in(j, side, ret) : status;
+	z->of.job.zoom = z->zoom[side];
+	int status = again_pair_run(&z->of, side, round);
+	return status == STATUS_OK ? again_job_take_in(&z->of.job, side, ret) : status;
 }
 
 /* Runs both sides once more and sets what was traced. Gives the exit status. */
@@ -210,7 +135,7 @@ static bool is_found(const struct zoom_job *z, const struct trace_pair *q)
 static const char *leave_noise_out(struct zoom_job *z, struct err *err, struct trace_comparison *closer,
                                    struct trace_noise *ret, const struct trace_pair **q)
 {
-	struct again_job *j = &z->job;
+	struct again_job *j = &z->of.job;
 	struct trace_set set = {0};
 	struct compare_options o = {.max = 20};
 	if (z->noise)
@@ -235,11 +160,11 @@ static const char *look_closer(struct zoom_job *z, size_t step[2], struct err *e
 	const struct trace_pair *at = z->pair;
 	struct compare_options o = {.max = 20};
 	for (unsigned pass = 1; pass <= PASSES_MAX; pass++) {
-		if (format_zoom(at, step, !z->job.ret->plan.side[0].whole, err, z->zoom) < 0)
+		if (format_zoom(at, step, !z->of.job.ret->plan.side[0].whole, err, z->zoom) < 0)
 			return "cannot find the part of the program that the traces have only as a hash";
 		trace_comparison_release(ret);
 		ret->noise = z->noise;
-		if (run_pass(z, pass, ret) != STATUS_OK || trace_compare(cmd_source(z->job.c), &o, err, ret) < 0)
+		if (run_pass(z, pass, ret) != STATUS_OK || trace_compare(cmd_source(z->of.job.c), &o, err, ret) < 0)
 			return "running it again failed";
 		const struct trace_pair *q = find_same_pair(z, ret);
 		if (!q)
@@ -262,14 +187,9 @@ static const char *zoom_into(struct zoom_job *z, size_t step[2], struct diff_zoo
 {
 	struct err err = {0};
 	const char *why = NULL;
-	if (again_job_folder(&z->job) != STATUS_OK)
+	if (again_pair_plan(&z->of, &err) < 0)
 		return "it cannot be run again";
-	int r = plan_once(z, false, &err);
-	if (r == 0 && !is_planned(z))
-		r = plan_once(z, true, &err);
-	if (r < 0)
-		return "it cannot be run again";
-	why = may_run(z);
+	why = again_pair_may_run(&z->of, "to record what their traces have only as a hash", estimate_seconds(z));
 	if (!why)
 		why = look_closer(z, step, &err, &ret->closer, &ret->noise);
 	return why;
@@ -284,23 +204,14 @@ void diff_zoom(struct cmd *c, const struct opts_diff *o, struct trace_comparison
 	if (i == j->view.n || o->no_rerun || !j->set[0].run || !j->set[1].run || j->set[0].exec || j->set[1].exec)
 		return;
 	struct trace_pair *p = &j->view.v[i];
-	struct zoom_job z = {.job = {.c = c, .o = o, .set = j->set, .ret = &ret->again},
-	                     .pair = p,
-	                     .pid = {p->c.thread[0].info.pid, p->c.thread[1].info.pid},
-	                     .noise = n};
-	for (int s = 0; s < 2; s++) {
-		const char *slash = strrchr(p->side[s].exe, '/');
-		z.programs[s] = strdup(slash ? slash + 1 : p->side[s].exe);
-	}
-	z.job.programs = z.programs;
-	ret->again.needs[0] = ret->again.needs[1] = true;
+	struct zoom_job z = {.pair = p, .noise = n};
+	bool made = again_pair_make(c, o, j, p, &ret->again, &z.of);
 	again_listen_begin();
-	p->closer_why = z.programs[0] && z.programs[1] ? zoom_into(&z, step, ret) : "it was not run again: out of memory";
+	p->closer_why = made ? zoom_into(&z, step, ret) : "it was not run again: out of memory";
 	again_listen_end();
-	for (int s = 0; s < 2; s++) {
-		free(z.zoom[s]);
-		free(z.programs[s]);
-	}
+	free(z.zoom[0]);
+	free(z.zoom[1]);
+	again_pair_release(&z.of);
 	if (again_is_stopped()) {
 		trace_comparison_release(&ret->closer);
 		again_end_if_stopped(&ret->again);

@@ -58,6 +58,8 @@ void run_trace_begin(struct run_trace *t, const struct opts_run *o, const char *
 		buf_printf(&programs, "%s%s", i ? ":" : "", o->trace_program.v[i]);
 	setenv("STEMMA_TRACE", t->folder, 1);
 	setenv("STEMMA_TRACE_MODE", o->trace_full ? "full" : "lazy", 1);
+	unsetenv("STEMMA_TRACE_ZOOM"); /* these two are of diff --trace */
+	unsetenv("STEMMA_TRACE_TURN");
 	if (programs.n)
 		setenv("STEMMA_TRACE_PROGRAMS", buf_cstr(&programs), 1);
 	else

@@ -3,6 +3,7 @@
 #include "spec/runtime/state.h"
 #include "spec/trace/trace.h"
 
+#include <llvm-c/DebugInfo.h>
 #include <llvm-c/Linker.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +11,25 @@
 /* Words of a decision with operands, the most that a point writes. */
 enum { POINT_WORDS = 6, LOCAL_BYTES = 32 };
 
-enum inlined { ENTER, LEAVE, CALL, REACH, CALLED, DECIDE, LOOK, OPERANDS, BACK, THROWN, LOOP_BEGIN, LOOP, N_INLINED };
-static const char *const inlined_names[N_INLINED] = {"enter", "leave",    "call", "reach",  "called",     "decide",
-                                                     "look",  "operands", "back", "thrown", "loop_begin", "loop"};
+enum inlined {
+	ENTER,
+	LEAVE,
+	CALL,
+	REACH,
+	CALLED,
+	DECIDE,
+	LOOK,
+	OPERANDS,
+	BACK,
+	THROWN,
+	LOOP_BEGIN,
+	LOOP,
+	TURN,
+	N_INLINED
+};
+static const char *const inlined_names[N_INLINED] = {"enter",      "leave", "call",     "reach", "called",
+                                                     "decide",     "look",  "operands", "back",  "thrown",
+                                                     "loop_begin", "loop",  "turn"};
 
 struct insert {
 	struct program *p;
@@ -30,12 +47,12 @@ struct insert {
 };
 
 /* Calls a function of the runtime with the local state before the arguments. */
-static void build_inlined_call(struct insert *x, enum inlined what, LLVMValueRef *args, unsigned n)
+static LLVMValueRef build_inlined_call(struct insert *x, enum inlined what, LLVMValueRef *args, unsigned n)
 {
 	LLVMValueRef all[4] = {x->local};
 	for (unsigned i = 0; i < n; i++)
 		all[i + 1] = args[i];
-	LLVMBuildCall2(x->b, x->types[what], x->inlined[what], all, n + 1, "");
+	return LLVMBuildCall2(x->b, x->types[what], x->inlined[what], all, n + 1, "");
 }
 
 /* Inserts a call that notes the number. */
@@ -220,6 +237,37 @@ static LLVMValueRef outcome_code(struct insert *x, const struct point *d, uint32
 	return LLVMConstInt(x->i32, TRACE_WORD(TRACE_W_DECIDE, d->node << TRACE_OUTCOME_BITS | outcome), false);
 }
 
+/* Builds what tells whether a decision is to be turned: its outcome then, STATE_NOT_TURNED else. */
+static LLVMValueRef build_turn(struct insert *x, const struct point *d)
+{
+	LLVMValueRef node = LLVMConstInt(x->i32, d->node, false);
+	return build_inlined_call(x, TURN, &node, 1);
+}
+
+static LLVMValueRef build_is(struct insert *x, LLVMValueRef v, uint32_t what)
+{
+	return LLVMBuildICmp(x->b, LLVMIntEQ, v, LLVMConstInt(x->i32, what, false), "");
+}
+
+/* A switch before the switch, by the outcome that it is to have; ways: its edges, in the order of outcomes. */
+static void insert_turned_switch(struct insert *x, const struct point *d, LLVMBasicBlockRef *ways, uint32_t n)
+{
+	LLVMBasicBlockRef block = LLVMGetInstructionParent(d->inst);
+	LLVMBasicBlockRef rest = LLVMAppendBasicBlockInContext(x->context, x->f->value, "");
+	position_before(x, d->inst);
+	LLVMValueRef turned = build_turn(x, d);
+	LLVMMetadataRef at = LLVMInstructionGetDebugLoc(d->inst);
+	LLVMInstructionRemoveFromParent(d->inst);
+	LLVMPositionBuilderAtEnd(x->b, rest);
+	LLVMInsertIntoBuilder(x->b, d->inst);
+	LLVMInstructionSetDebugLoc(d->inst, at);
+	LLVMPositionBuilderAtEnd(x->b, block);
+	LLVMSetCurrentDebugLocation2(x->b, NULL);
+	LLVMValueRef s = LLVMBuildSwitch(x->b, turned, rest, n);
+	for (uint32_t i = 0; i < n; i++)
+		LLVMAddCase(s, LLVMConstInt(x->i32, i, false), ways[i]);
+}
+
 /* Inserts what notes the outcome of a branch, and before it, where asked for, its operands. */
 static void insert_decision(struct insert *x, const struct point *d)
 {
@@ -231,9 +279,13 @@ static void insert_decision(struct insert *x, const struct point *d)
 	if (x->operands)
 		emit_operands(x, d->inst);
 	if (LLVMIsABranchInst(d->inst)) {
-		LLVMValueRef word = LLVMBuildSelect(x->b, LLVMGetCondition(d->inst), outcome_code(x, d, d->turned),
-		                                    outcome_code(x, d, !d->turned), "");
+		LLVMValueRef turned = build_turn(x, d);
+		LLVMValueRef holds = LLVMBuildSelect(x->b, build_is(x, turned, STATE_NOT_TURNED), LLVMGetCondition(d->inst),
+		                                     build_is(x, turned, d->turned), "");
+		LLVMValueRef word =
+		    LLVMBuildSelect(x->b, holds, outcome_code(x, d, d->turned), outcome_code(x, d, !d->turned), "");
 		build_inlined_call(x, DECIDE, &word, 1);
+		LLVMSetCondition(d->inst, holds);
 		return;
 	}
 	if (LLVMIsAInvokeInst(d->inst)) {
@@ -251,7 +303,10 @@ static void insert_decision(struct insert *x, const struct point *d)
 		build_inlined_call(x, DECIDE, &word, 1);
 		if (LLVMIsAIndirectBrInst(d->inst))
 			LLVMReplaceAllUsesWith(LLVMBlockAddress(x->f->value, to[i]), LLVMBlockAddress(x->f->value, way));
+		to[i] = way;
 	}
+	if (LLVMIsASwitchInst(d->inst))
+		insert_turned_switch(x, d, to, n);
 	free(to);
 }
 

@@ -102,6 +102,12 @@ INLINE void __stemma_in_decide(struct local *l, uint32_t word)
 	inline_store(l, word);
 }
 
+/* Before a decision: the outcome that it is to have instead of its own, STATE_NOT_TURNED: none. */
+INLINE uint32_t __stemma_in_turn(struct local *l, uint32_t node)
+{
+	return __builtin_expect(l->s->turn, 0) ? __stemma_trace_turned(l->s, l->p, node) : STATE_NOT_TURNED;
+}
+
 /* Makes room in the buffer if too little is left. */
 INLINE void __stemma_in_look(struct local *l)
 {

@@ -12,7 +12,10 @@
  * STEMMA_TRACE_BYTES    the most of one thread (1 GiB)
  * STEMMA_TRACE_ZOOM     THREAD:FROM:WORDS:COARSE:END, of a lazy trace: from the time on at which the thread has written
  * FROM words, those that were taken back included, nothing is taken back (COARSE 0), or nothing of more than COARSE
- * words; after WORDS words the trace ends */
+ * words; after WORDS words the trace ends
+ * STEMMA_TRACE_TURN     THREAD:FROM:NODE:OUTCOME: the first decision behind FROM words of the thread, which is to be
+ * that node, gets that outcome instead of its own. The program does something else then than it would: only stemma diff
+ * --prove sets it, for a program that it confines */
 #include "spec/runtime/process.h"
 #include "spec/runtime/state.h"
 #include "spec/trace/trace.h"
@@ -149,6 +152,8 @@ static void read_trace_settings(void)
 	}
 	if (lazy)
 		read_zoom(secure_getenv("STEMMA_TRACE_ZOOM"));
+	if (*folder)
+		__stemma_trace_read_turn(secure_getenv("STEMMA_TRACE_TURN"));
 	have_key = pthread_key_create(&key, on_thread_end) == 0;
 }
 
@@ -385,6 +390,7 @@ static void to_sink(struct state *s)
 	if (mmap(&s->header, STATE_PAGE + SINK_BYTES, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED)
 		abort(); /* there is nothing else that could be done with a full one; mapping over oneself takes nothing new */
 	s->sink = 1;
+	s->turn = 0;
 	s->zoom = ZOOM_NONE;
 	s->keep = UINTPTR_MAX;
 	s->mark = (uint32_t *)UINTPTR_MAX;
@@ -424,6 +430,7 @@ static int to_file(struct state *s)
 	s->coarse = s->clock = 0;
 	s->clock_at = s->words;
 	s->clock_next = zoom.from;
+	__stemma_trace_set_turn(s);
 	s->room_end = (uint32_t *)((char *)&s->header + CHUNK_FIRST - SLACK);
 	state_set_limit(s);
 	return 0;

@@ -20,6 +20,9 @@
 #define STATE_ABI 2
 struct module;
 
+/* No decision has so many outcomes. */
+#define STATE_NOT_TURNED UINT32_MAX
+
 enum state_zoom { ZOOM_NONE, ZOOM_AHEAD, ZOOM_WITHIN };
 
 struct state {
@@ -47,7 +50,12 @@ struct state {
 	uint32_t n_modules;         /* that came to the thread, libraries but for the one that owns the runtime */
 	struct module *modules[TRACE_LIBRARIES_TOLD];
 	uint32_t stack[STATE_STACK];
-	char room1[2 * STATE_PAGE - 120 - 8 * TRACE_LIBRARIES_TOLD - 4 * STATE_STACK];
+	/* One decision of the thread that is to have another outcome than it has (STEMMA_TRACE_TURN): the first one from
+	 * that time of its clock on. */
+	uint32_t turn; /* it is still to come */
+	uint32_t turn_node, turn_outcome, turn_room;
+	uint64_t turn_at;
+	char room1[2 * STATE_PAGE - 144 - 8 * TRACE_LIBRARIES_TOLD - 4 * STATE_STACK];
 	struct trace_header header;
 	uint32_t words[];
 };
@@ -82,5 +90,12 @@ struct state *__stemma_trace_more(struct state *s);
 /* Takes the words from `from` to `to` back, and leaves their hashes; joins: a silent record of so many words ends at
  * from, and is made longer. Returns what is behind it. */
 uint32_t *__stemma_trace_silent(struct state *s, uint32_t *from, uint32_t *to, uint64_t joins);
+/* What STEMMA_TRACE_TURN says, THREAD:FROM:NODE:OUTCOME; NULL, or malformed: nothing is turned. */
+void __stemma_trace_read_turn(const char *text);
+/* Before the limit of a new trace is set: for a thread of which a decision is to be turned there is a clock, too. */
+void __stemma_trace_set_turn(struct state *s);
+/* Before the decision `node` is written at p: the outcome that it is to have instead of its own; STATE_NOT_TURNED:
+ * none. */
+uint32_t __stemma_trace_turned(struct state *s, const uint32_t *p, uint32_t node);
 
 #endif

@@ -36,6 +36,7 @@ static int read_info(const struct trace_header *h, struct trace_info *i)
 	i->began = h->began;
 	i->lazy = h->flags & TRACE_LAZY;
 	i->operands = h->flags & TRACE_OPERANDS;
+	i->turned = h->flags & TRACE_TURNED;
 	i->end = (enum trace_end)h->end;
 	if (h->rank < h->ranks) {
 		i->rank = h->rank;
@@ -399,7 +400,8 @@ void trace_put_header(struct buf *out, const struct trace_info *i)
 	                         .tid = i->tid,
 	                         .started = i->started,
 	                         .began = i->began,
-	                         .flags = (i->lazy ? TRACE_LAZY : 0u) | (i->operands ? TRACE_OPERANDS : 0u),
+	                         .flags = (i->lazy ? TRACE_LAZY : 0u) | (i->operands ? TRACE_OPERANDS : 0u) |
+	                                  (i->turned ? TRACE_TURNED : 0u),
 	                         .build_id_bytes = i->n_build_id,
 	                         .rank = i->rank,
 	                         .ranks = i->ranks};

@@ -93,7 +93,7 @@ struct trace_info {
 	/* Threads by how they were created: "0" the first, "0.2" the third that it created. Of one that was created where
 	 * nobody saw: "?N", in the order of their first events. */
 	char thread[64];
-	bool lazy, operands;
+	bool lazy, operands, turned; /* turned: a decision got another outcome than it had (STEMMA_TRACE_TURN) */
 	enum trace_end end;
 	char exe[256];        /* path of the program, cut at the end if it is longer */
 	uint32_t rank, ranks; /* of MPI; ranks 0: not known */
