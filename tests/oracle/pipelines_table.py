@@ -238,3 +238,95 @@ out.bam: index.bwt reads.fq
 out.bam.bai: out.bam
 out.vcf: out.bam ref.fa targets.bed
 stats: out.bam''', needs=('bwa', 'samtools', 'bcftools')))
+NEXTFLOW = '''import os, subprocess, sys
+# What Nextflow does behind a process: a folder a task, its inputs as links, .command.sh, .command.run, logs beside it, outputs published.
+def task(number, script, inputs, outputs):
+    folder = f'work/{number:02x}/{number * 7919:030x}'
+    os.makedirs(folder)
+    for name, path in inputs.items(): os.symlink(os.path.abspath(path), f'{folder}/{name}')
+    with open(f'{folder}/.command.sh', 'w') as out: out.write('#!/bin/bash -ue\\n' + script + '\\n')
+    with open(f'{folder}/.command.run', 'w') as out:
+        out.write('cd ' + os.path.abspath(folder) + '\\n'
+                  '(bash -ue .command.sh 2>&1 1>&3 3>&- | tee .command.err >&2) 3>&1 1>.command.out\\n'
+                  'printf 0 >.exitcode\\n')
+    subprocess.run(['bash', f'{folder}/.command.run'], check=True, stderr=subprocess.DEVNULL)
+    with open(f'{folder}/.exitcode') as status: assert status.read() == '0'
+    for name in outputs: subprocess.run(['cp', '-fRL', f'{folder}/{name}', f'results/{name}'], check=True)
+    return {name: f'{folder}/{name}' for name in outputs}
+os.mkdir('results')
+a = task(1, 'sort a.txt >a.sorted; echo sorted', {'a.txt': 'data/a.txt'}, ['a.sorted'])
+b = task(2, 'sort b.txt | uniq >b.sorted', {'b.txt': 'data/b.txt'}, ['b.sorted'])
+c = task(3, 'join a.sorted b.sorted >ab.txt; wc -l <ab.txt >ab.n', {**a, **b}, ['ab.txt', 'ab.n'])
+'''
+
+MPI = '''#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+	char name[16], line[64] = "", last[64] = "";
+	int rank;
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	sprintf(name, "in.%d", rank);
+	FILE *in = fopen(name, "r");
+	while (fgets(line, sizeof(line), in)) sscanf(line, "%63s", last);
+	fclose(in);
+	sprintf(name, "out.%d", rank);
+	FILE *out = fopen(name, "w");
+	fprintf(out, "%s\\n", last);
+	fclose(out);
+	MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Finalize();
+}
+'''
+
+PIPELINES += [
+    Pipeline('like-nextflow', {'main.py': NEXTFLOW, 'data/a.txt': numbered('k'), 'data/b.txt': numbered('k'), 'unused': 'u\n'}, '/usr/bin/python3 -I main.py', '''
+results/a.sorted: data/a.txt main.py?
+results/b.sorted: data/b.txt main.py? data/a.txt?
+results/ab.txt: results/a.sorted? results/b.sorted? data/a.txt data/b.txt main.py?
+results/ab.n: results/a.sorted? results/b.sorted? data/a.txt data/b.txt main.py?'''),
+
+    Pipeline('autoconf', {
+        'configure.ac': 'AC_INIT([tool], [1])\nAC_CONFIG_FILES([Makefile])\nAC_PROG_CC\nAC_CHECK_HEADERS([unistd.h])\nAC_CONFIG_HEADERS([config.h])\nAC_OUTPUT\n',
+        'Makefile.in': 'CC = @CC@\ntool: tool.c config.h\n\t$(CC) -o $@ tool.c\n', 'config.h.in': '#undef HAVE_UNISTD_H\n',
+        'tool.c': '#include "config.h"\nint main(void) { return HAVE_UNISTD_H - 1; }\n', 'README': 'a text\n'}, ['autoconf', './configure -q', 'make -s'], '''
+configure: configure.ac
+Makefile: Makefile.in configure config.h.in?
+config.h: config.h.in configure Makefile.in?
+tool: tool.c config.h Makefile? configure?''', needs=('autoconf', 'cc', 'make')),
+
+    Pipeline('R', {
+        'fit.R': 'source("model.R")\nd <- read.table("points", header = TRUE)\nm <- model(d)\nwrite.table(coef(m), "coefficients")\n'
+                 'saveRDS(m, "model.rds")\nm <- readRDS("model.rds")\npdf("plot.pdf"); plot(d); invisible(dev.off())\n',
+        'model.R': 'model <- function(d) lm(y ~ x, d)\n', 'points': 'x y\n1 1\n2 3\n3 4\n', 'unused': 'u\n'}, 'Rscript --vanilla fit.R', '''
+coefficients: fit.R model.R points
+model.rds: fit.R model.R points coefficients?
+plot.pdf: fit.R model.R points model.rds coefficients?''', needs=('Rscript',)),
+
+    Pipeline('latex', {
+        'main.tex': '\\documentclass{article}\n\\begin{document}\n\\tableofcontents\n\\input{part}\n\\end{document}\n',
+        'part.tex': '\\section{One}\nwords\n', 'unused.tex': 'no\n'},
+        'pdflatex -interaction=batchmode main >said; pdflatex -interaction=batchmode main >said2', '''
+main.toc: main.tex part.tex
+main.pdf: main.tex part.tex main.toc
+main.log: main.tex part.tex main.toc''', needs=('pdflatex',)),
+
+    Pipeline('ffmpeg', {'unused': 'u\n'}, '''
+ffmpeg -v error -f lavfi -i testsrc=duration=1:size=64x64:rate=5 -c:v mpeg4 in.avi
+ffmpeg -v error -i in.avi -vf hflip -c:v mpeg4 out.avi
+ffmpeg -v error -i out.avi -f rawvideo - | md5sum >sum
+''', '''
+out.avi: in.avi
+sum: out.avi''', needs=('ffmpeg',)),
+
+    Pipeline('mpi', {'job.c': MPI, 'in.0': numbered('a'), 'in.1': numbered('b'), 'unused': 'u\n'}, '''
+mpicc -o job job.c
+mpirun --allow-run-as-root --oversubscribe -n 2 ./job
+cat out.0 out.1 >all
+''', '''
+job: job.c
+out.0: in.0 in.1? job
+out.1: in.1 in.0? job
+all: out.0 out.1''', needs=('mpicc', 'mpirun')),
+]

@@ -254,9 +254,9 @@ static unsigned access_evidence(struct sup *s, const struct access *a, const str
 	struct asked_access q = {s, a};
 	struct io_known io = io_known(s, a);
 	/* That no byte was written proves nothing of a regular file, whose length it may have set. */
-	const struct access_ending e = {.written = io.written && io.bytes_written ? ACCESS_BYTES_SOME
-	                                           : io.written && !regular       ? ACCESS_BYTES_NONE
-	                                                                          : ACCESS_BYTES_UNKNOWN,
+	const struct access_ending e = {.written = a->filled || (io.written && io.bytes_written) ? ACCESS_BYTES_SOME
+	                                           : io.written && !regular                      ? ACCESS_BYTES_NONE
+	                                                                                         : ACCESS_BYTES_UNKNOWN,
 	                                .via = a->via,
 	                                .regular = regular,
 	                                .made = regular && (a->mode & (ACCESS_CREATE | ACCESS_TRUNC)),

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -90,17 +91,20 @@ struct proc *proc_parent(struct sup *s, const struct proc *p)
 	return q && q->num == p->parent_num ? q : NULL;
 }
 
-/* Are there bytes in a pipe, and nobody has its writing end any more? The reader stands still meanwhile, so that one
- * more goes unnoticed. */
-static bool is_left_full(const struct proc *p, int fd)
+/* How many bytes are in a pipe whose writing end nobody has any more; 0: somebody has it. The reader stands still
+ * meanwhile, so that one more goes unnoticed. */
+static uint64_t bytes_left(const struct proc *p, int fd)
 {
 	char name[48];
+	int bytes = 0;
 	snprintf(name, sizeof(name), "/proc/%d/fd/%d", p->pid, fd);
 	struct pollfd pf = {.fd = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC), .events = POLLIN};
 	bool full = pf.fd >= 0 && poll(&pf, 1, 0) == 1 && (pf.revents & POLLIN) && (pf.revents & POLLHUP);
+	if (full && ioctl(pf.fd, FIONREAD, &bytes) < 0)
+		bytes = 0;
 	if (pf.fd >= 0)
 		close(pf.fd);
-	return full;
+	return bytes > 0 ? (uint64_t)bytes : 0;
 }
 
 /* Since its exec; true where that cannot be told. */
@@ -111,19 +115,27 @@ static bool has_written(struct sup *s, struct proc *p)
 }
 
 /* A pipe that nobody was seen writing to, and that nobody can write to any more: a here-document. A shell writes it
- * before it forks, or the fork does, which knows what the shell knew. Of one that is over there is a link. */
-static bool fill_here_document(struct sup *s, struct proc *p, struct file *pipe, int64_t time)
+ * before it forks, or the fork does, which knows what the shell knew. A shell's fork surely did, where these bytes are
+ * as many as all that it has written, and no other process has the pipe. Of one that is over there is a link. */
+static bool fill_here_document(struct sup *s, struct proc *p, struct file *pipe, int64_t time, uint64_t bytes)
 {
 	struct proc *q = p;
 	for (unsigned up = 0; up < 64 && q && !q->execn && !has_written(s, q); up++)
 		q = proc_parent(s, q);
-	if (q && q->exit_seen) { /* its end was told: no access comes after that */
+	if (!q)
+		return false;
+	if (q->exit_seen) { /* its end was told: no access comes after that */
 		struct event ev = {.link = {.other = q->num, .via = TERM_via_descriptor}};
 		sup_event(s, EVENT_link, time, p, &ev);
-	} else if (q)
-		access_begin(s, q, pipe, ACCESS_WRITE, TERM_via_descriptor, false, TERM_api_inherit,
-		             q == p ? p->exec_start : time, NULL);
-	return q;
+		return true;
+	}
+	bool own = q == p && p->redirects && !p->uncounted && !p->threads && !p->wchar_exec && !pipe->live && !pipe->left &&
+	           proc_wchar(s, p) == bytes;
+	struct access *a = access_begin(s, q, pipe, ACCESS_WRITE, TERM_via_descriptor, own, TERM_api_inherit,
+	                                q == p ? p->exec_start : time, NULL);
+	if (a)
+		a->filled = own;
+	return true;
 }
 
 void proc_nameless(struct sup *s, struct proc *p)
@@ -193,9 +205,11 @@ bool proc_meet(struct sup *s, struct proc *p, const struct held *h, size_t n, in
 		}
 		walked = true;
 		feature_pipe_arm(s, p, f, h[i].fd);
-		if (fresh && f->kind == TERM_kind_pipe && (h[i].mode & ACCESS_READ) && proc_parent(s, p) &&
-		    is_left_full(p, h[i].fd))
-			filled |= fill_here_document(s, p, f, time);
+		uint64_t left = fresh && f->kind == TERM_kind_pipe && (h[i].mode & ACCESS_READ) && proc_parent(s, p)
+		                    ? bytes_left(p, h[i].fd)
+		                    : 0;
+		if (left)
+			filled |= fill_here_document(s, p, f, time, left);
 	}
 	return filled;
 }

@@ -123,6 +123,7 @@ struct access {
 	uint64_t base[2];
 	int64_t seen_ctime, seen_at; /* what it writes had this ctime, and when it was first found so; 0 never looked at */
 	bool timed;                  /* its process has set the file's times meanwhile */
+	bool filled;                 /* a pipe, whose bytes are surely its process's */
 	bool own_writing;            /* a regular file, written by what the process has opened or mapped itself */
 	/* Under --exact: what was counted; it changed by other calls than those that move bytes; it is mapped to be read.
 	 */
