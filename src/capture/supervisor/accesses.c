@@ -1,9 +1,11 @@
 /* Accesses: what is open, since when, and what shows that it was written. */
+#include "base/fileid.h"
 #include "base/io.h"
 #include "capture/supervisor/channels/connects.h"
 #include "capture/supervisor/files_int.h"
 #include "capture/supervisor/openings.h"
 #include "capture/supervisor/paths/far.h"
+#include "capture/supervisor/procs_int.h"
 #include "capture/supervisor/super.h"
 #include "event/access_ending.h"
 
@@ -11,6 +13,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -286,6 +289,33 @@ static bool has_redirected(struct sup *s, const struct access *a)
 	return written == a->base[1] && p->rchar == a->base[0];
 }
 
+void access_note_spent(struct sup *s, struct proc *shell)
+{
+	struct access *a = shell->live;
+	struct statx st;
+	while (a && !(a->redirected && !a->spent && (a->mode & (ACCESS_READ | ACCESS_WRITE)) == ACCESS_READ))
+		a = a->proc_next;
+	int fd = a && !s->far && shell->pidfd >= 0 ? (int)syscall(SYS_pidfd_getfd, shell->pidfd, 0, 0) : -1;
+	if (fd < 0)
+		return;
+	bool end = far_descriptor(fd, "", AT_EMPTY_PATH, &st) == 0 && S_ISREG(st.stx_mode) &&
+	           lseek(fd, 0, SEEK_CUR) == (off_t)st.stx_size;
+	close(fd);
+	for (; end && a; a = a->proc_next)
+		if (a->file->ino == st.stx_ino && a->file->dev == fileid_dev(&st) && proc_waits_for_child(shell) &&
+		    has_redirected(s, a)) {
+			a->spent = true;
+			a->spent_size = st.stx_size;
+		}
+}
+
+/* Could its shell read nothing of it any more, whatever that read since? */
+static bool is_spent(struct sup *s, const struct access *a)
+{
+	struct fingerprint now = a->spent ? print_now(s, a->file) : (struct fingerprint){0};
+	return now.known && now.size == a->spent_size;
+}
+
 /* Tells that a process set the times of a file, in the form of an access. As an access: who set them, and both
  * fingerprints. */
 static void emit_times_set(struct sup *s, struct file *f, struct proc *p, int64_t start,
@@ -350,6 +380,8 @@ void access_end(struct sup *s, struct access *a, int64_t until)
 		ev.access_end.known |=
 		    (a->mode & ACCESS_READ && !io.read ? 1u : 0u) | (a->mode & ACCESS_WRITE && !io.written ? 2u : 0u);
 	}
+	if (!io.read && !(ev.access_end.known & 1) && is_spent(s, a))
+		ev.access_end.known |= 1;
 	if (io.read) {
 		ev.access_end.known |= 1;
 		ev.access_end.bytes_read = io.bytes_read;
@@ -451,6 +483,7 @@ struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsig
 		      (!a->before.known || fingerprint_is_state(before, &a->before))) ||
 		     (a->mode & ACCESS_WRITE) || f->kind != TERM_kind_regular)) {
 			a->count++;
+			a->spent = false;
 			/* Another thread may look before it is open again, or change its name. */
 			if ((p->threads || f->kind == TERM_kind_regular || f->kind == TERM_kind_absent) && via == TERM_via_data &&
 			    s->current && s->current->proc == p) {

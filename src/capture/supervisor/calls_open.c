@@ -4,6 +4,7 @@
 #include "capture/supervisor/files_int.h"
 #include "capture/supervisor/openings.h"
 #include "capture/supervisor/paths/links.h"
+#include "capture/supervisor/procs_int.h"
 #include "capture/supervisor/races.h"
 
 #include <errno.h>

@@ -65,6 +65,19 @@ static bool is_newest(const struct sup *s, const struct proc *p)
 	return proc_last_given(s) == p->pid;
 }
 
+bool proc_waits_for_child(const struct proc *p)
+{
+	char name[48], line[256];
+	if (p->threads || !proc_has_one_thread(p))
+		return false;
+	snprintf(name, sizeof(name), "/proc/%d/syscall", p->pid);
+	if (!io_text(name, line, sizeof(line)))
+		return false;
+	long nr = strtol(line, NULL, 10);
+	const char *pc = strrchr(line, ' '); /* below 4 GiB: perhaps of the 32-bit interface, whose numbers are others */
+	return (nr == SYS_wait4 || nr == SYS_waitid) && pc && strtoull(pc, NULL, 16) >> 32;
+}
+
 /* Children that have not been stopped yet would lose their parent with it. one: it has one thread. */
 static void see_children(struct sup *s, struct proc *p, bool one)
 {
@@ -135,6 +148,9 @@ void proc_exit(struct sup *s, struct proc *p, unsigned ending, unsigned code)
 		held_free(held, n);
 	}
 	see_children(s, p, last.threads == 1);
+	struct proc *shell = p->execn && !s->tree_only ? proc_parent(s, p) : NULL;
+	if (shell && shell->redirects && !shell->counted && !shell->exit_seen)
+		access_note_spent(s, shell);
 	if (s->observer && s->observer->moved && s->exact && p->io_unseen)
 		s->observer->moved(s->observer->arg, false, false, UINT64_MAX);
 	if (s->observer && s->observer->exiting) {

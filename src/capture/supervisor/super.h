@@ -121,6 +121,8 @@ struct access {
 	bool mapped, sure, failed, doubtful; /* all its connects failed; it may be of another file (races.h) */
 	bool redirected; /* ... and these are what its process had moved when it was begun, read and written */
 	uint64_t base[2];
+	bool spent; /* ... and by then all had been read of it, of so many bytes, by a program that the shell started */
+	uint64_t spent_size;
 	int64_t seen_ctime, seen_at; /* what it writes had this ctime, and when it was first found so; 0 never looked at */
 	bool timed;                  /* its process has set the file's times meanwhile */
 	bool filled;                 /* a pipe, whose bytes are surely its process's */
@@ -562,8 +564,6 @@ void file_times_set(struct sup *s, struct file *f, struct proc *p, int64_t start
 /* Notes which of p's had begun by now: only of those a missing descriptor says that they are over. access_conflicts:
  * before p begins an access of f in that mode, ends those, by anyone, that can no longer be under way (B2). */
 void accesses_settle(struct sup *s, struct proc *p);
-/* What the loader and the C library of a program open to map it: libraries, their list, and what a locale has. */
-bool access_is_of_library(const struct file *f);
 void access_conflicts(struct sup *s, struct proc *p, struct file *f, unsigned mode);
 /* Ends it: for writers, with what shows that they wrote. Frees it. proc_end_accesses: all of them, at that time. */
 void access_end(struct sup *s, struct access *a, int64_t until);
@@ -576,19 +576,9 @@ bool access_begun(struct sup *s, const struct access *a);
  * files is faster than the clock of file times. Descriptors are looked at once for all, when an access has been passed
  * 1, 2, 4, ... times; many put it off, so that it is 32 of them an open on average at most, 1 us each. */
 void proc_end_closed(struct sup *s, struct proc *p, unsigned opens);
-/* p is about to open a file to read it: notes of the few files that it writes whether they were changed since it was
- * done last. Nothing that it reads from now on went into what is not changed any more. */
-void accesses_look_at_written(struct sup *s, struct proc *p);
 /* Has it a regular file open that it opened itself to write, as far as is known, and not for long: eight files that
  * were opened to be read have not passed that by? Of who counts its bytes, any. */
 bool proc_writes_lately(const struct proc *p);
-/* Ends the accesses of a shell to what it has opened for others and closed: so that what it moves later is not taken
- * for theirs. */
-void proc_end_redirected(struct sup *s, struct proc *p, int64_t until);
-/* p stands still, and opens a file to read it at `time` (ns): whom it forks is from then on known to be later. */
-void proc_note_given(struct sup *s, const struct proc *p, int64_t time);
-/* Is a program of that path one that opens files for others (a shell)? */
-bool proc_is_shell(const char *path);
 /* The same if that was put off while what it opened was read. */
 void proc_sweep_late(struct sup *s, struct proc *p);
 
@@ -649,9 +639,6 @@ bool proc_maps(struct proc *p, struct mapped **ret, size_t *ret_n);
 bool mapped_has(const struct mapped *v, size_t n, const struct file *f);
 /* Does it have the file by a descriptor? True when that cannot be told. */
 bool proc_has_open(struct sup *s, struct proc *p, const struct file *f);
-/* The files behind the descriptors of p, if it stands still and they have the numbers that they had when they were
- * listed last (table.c). False: they are to be listed. */
-bool proc_known_files(struct sup *s, struct proc *p, struct mapped ret[NUMBERS_MAX], size_t *ret_n);
 /* Bytes it has given to writes; UINT64_MAX unknown. Read at most once a stop. */
 uint64_t proc_wchar(struct sup *s, struct proc *p);
 /* Does the kernel say that it has moved no byte that way: written since its execution began, or read since it was

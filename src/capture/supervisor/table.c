@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "capture/supervisor/openings.h"
 #include "capture/supervisor/paths/far.h"
+#include "capture/supervisor/procs_int.h"
 #include "capture/supervisor/super.h"
 #include "capture/supervisor/table_apart.h"
 

@@ -2,6 +2,7 @@
 #include "base/fileid.h"
 #include "capture/supervisor/calls.h"
 #include "capture/supervisor/exec/exec_int.h"
+#include "capture/supervisor/procs_int.h"
 #include "redact/redact.h"
 
 #include <elf.h>
