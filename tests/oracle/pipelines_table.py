@@ -122,7 +122,7 @@ done <table
 ''', '''
 values: table
 out/x: x.txt table?
-out/y: y.txt table?''', shell='dash'),
+out/y: y.txt table?''', shell='dash', known=(0, 2, 2)),  # where the shell has not come to its wait yet
 
     Pipeline('process-substitution', {'a': numbered('a'), 'b': numbered('b'), 'c': numbered('c')}, '''
 comm -3 <(sort a) <(sort b) >ab

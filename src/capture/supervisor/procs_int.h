@@ -21,7 +21,7 @@ bool access_is_of_library(const struct file *f);
 void proc_end_redirected(struct sup *s, struct proc *p, int64_t until);
 /* p stands still, and opens a file to read it at `time` (ns): whom it forks is from then on known to be later. */
 void proc_note_given(struct sup *s, const struct proc *p, int64_t time);
-/* Does its one thread wait for a child? 5 us. */
+/* Does its one thread wait for a child, to end or to execute? 5 us. */
 bool proc_waits_for_child(const struct proc *p);
 /* Is a program of that path one that opens files for others (a shell)? */
 bool proc_is_shell(const char *path);
