@@ -89,8 +89,8 @@ ask() # RECORD: the answers of all questions, with what was said and the status
 		esac </dev/null 2>&1
 		echo "$what $rest: $?"
 	done <"$T/asked" >"$T/raw"
-	# The folder's name is the only thing that may differ.
-	sed "s|'$1'|RECORD|g" "$T/raw"
+	# The folder's name is the only thing that may differ, and that a database says of which hosts it is.
+	sed -e "s|'$1'|RECORD|g" -e '/^stemma: the answer is of /d' -e '/^stemma: .*: more may follow$/d' "$T/raw"
 }
 same() # both answer the same, and the folder does answer
 {

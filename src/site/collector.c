@@ -5,6 +5,7 @@
 #include "event/log_frame.h"
 #include "keep/drop.h"
 #include "site/collector_int.h"
+#include "site/nodes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -242,13 +243,34 @@ static void drop_dead(struct collector *c)
 		c->dead.n = 0;
 }
 
-int collector_take(struct collector *c, const struct collector_sender *s, const void *frames, size_t n, struct err *err,
-                   struct collected *ret)
+size_t collector_relay_line(const void *batch, size_t n, char ret[COLLECTOR_NAME + 1])
 {
+	const size_t head = strlen(COLLECTOR_RELAYED), most = head + COLLECTOR_NAME + 1;
+	const char *end = n > head ? memchr(batch, '\n', n < most ? n : most) : NULL;
+	if (!end || memcmp(batch, COLLECTOR_RELAYED, head) != 0)
+		return 0;
+	const size_t line = (size_t)(end - (const char *)batch), name = line - head;
+	memcpy(ret, (const char *)batch + head, name);
+	ret[name] = '\0';
+	return strlen(ret) == name && nodes_name_is(ret) ? line + 1 : 0;
+}
+
+int collector_take(struct collector *c, const struct collector_sender *who, const void *batch, size_t n,
+                   struct err *err, struct collected *ret)
+{
+	struct collector_sender as = *who, *s = &as;
+	char relayed[COLLECTOR_NAME + 1];
+	const char *frames = batch;
 	*ret = (struct collected){0};
 	if (n > COLLECTOR_BATCH) {
 		err_set(err, 0, "a batch of %zu bytes is larger than the %u that a collector accepts", n, COLLECTOR_BATCH);
 		return -EMSGSIZE;
+	}
+	const size_t line = !who->host && who->any_user ? collector_relay_line(batch, n, relayed) : 0;
+	if (line) {
+		as.name = relayed;
+		frames += line;
+		n -= line;
 	}
 	int rc = c->stale ? read_again(c, err) : 0;
 	if (rc < 0)

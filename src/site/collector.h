@@ -23,13 +23,17 @@
 #define COLLECTOR_HOSTS 4096       /* of a sender that may tell of one user only, in all */
 #define COLLECTOR_NAME 48          /* a sender's name: letters, digits, '-', '_' and '.' */
 
+/* A relay is a sender that may tell of any host and user: another collector, as a rule. Its batch may begin with this
+ * and the name of the sender from whom it has the frames, then a newline: they are kept as that sender's. */
+#define COLLECTOR_RELAYED "stemma-relay 1 "
+
 /* Who sends, as the carrier has made sure. */
 struct collector_sender {
 	const char *name;
 	const char *host; /* the only host that it may tell of; NULL: any */
 	bool any_user;    /* it may tell of runs of all users; else of uid's */
 	uint64_t uid;
-	uint64_t share; /* bytes that it may have here; 0: no limit */
+	uint64_t share; /* bytes that it may have here, or each sender of a relay; 0: no limit */
 };
 
 /* What became of the frames of a batch. */
@@ -37,6 +41,9 @@ struct collected {
 	uint64_t taken, known, refused, bytes; /* bytes: of those that were taken */
 	char why[160];                         /* of the first that was refused, or "" */
 };
+
+/* The length of the line with which a relayed batch begins, and the name in it; 0: the batch has none. */
+size_t collector_relay_line(const void *batch, size_t n, char ret[COLLECTOR_NAME + 1]);
 
 struct collector;
 /* Opens the record at home for collecting. floor: bytes of free disk below which nothing is taken. 0, or -errno with a
@@ -51,8 +58,8 @@ const char *collector_id(const struct collector *c);
 
 /* Takes frames, one after the other in n bytes. 0; -EDQUOT: the sender's share is used up; -ENOSPC: so is the disk;
  * another -errno with a sentence, and then it is not known whether they were kept: they are to be sent again. */
-int collector_take(struct collector *c, const struct collector_sender *s, const void *frames, size_t n, struct err *err,
-                   struct collected *ret);
+int collector_take(struct collector *c, const struct collector_sender *who, const void *batch, size_t n,
+                   struct err *err, struct collected *ret);
 
 /* One sender, for people. Times: ns since 1970, TIME_NONE: none. */
 struct collector_state {

@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "base/vec.h"
+#include "event/event.h"
 #include "site/database.h"
 #include "store/elsewhere/source.h"
 
@@ -294,6 +295,36 @@ static int begin_first(struct index_source *d, struct err *err)
 		return -EACCES;
 	}
 	return 0;
+}
+
+/* The figures of all hosts; what is null stays. Always 0. */
+static int note_hosts(void *arg, const char *const *columns)
+{
+	struct index_hosts *h = arg;
+	uint64_t *const count[] = {&h->hosts, &h->open, &h->lacking};
+	for (int i = 0; i < 3; i++)
+		*count[i] = columns[i] ? strtoull(columns[i], NULL, 10) : 0;
+	h->first = columns[3] ? strtoll(columns[3], NULL, 10) : TIME_NONE;
+	h->last = columns[4] ? strtoll(columns[4], NULL, 10) : TIME_NONE;
+	return 0;
+}
+
+int index_source_hosts(struct store *s, struct err *err, struct index_hosts *ret)
+{
+	struct store_source *source = store_source_of(s);
+	bool there = false;
+	*ret = (struct index_hosts){.first = TIME_NONE, .last = TIME_NONE};
+	if (!source)
+		return 0;
+	struct database *db = source_of(source)->db;
+	int rc = database_query(db, "SELECT to_regclass('stemma_load.host') IS NOT NULL", NULL, err, note_tables, &there);
+	if (rc < 0 || !there)
+		return rc;
+	rc = database_query(db,
+	                    "SELECT count(*), sum(open_sessions), sum(lacking_sessions), min(last_recorded),"
+	                    " max(last_recorded) FROM stemma_load.host",
+	                    NULL, err, note_hosts, ret);
+	return rc < 0 ? rc : ret->hosts > 0;
 }
 
 int index_source_open(const char *url, struct err *err, struct store **ret)

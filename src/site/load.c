@@ -4,6 +4,7 @@
 #include "base/hex.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "site/builder.h"
 #include "site/load_int.h"
 #include "store/store.h"
 
@@ -15,7 +16,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-enum { SEED = 32, CHUNK = 256 << 10, STATEMENT = 64 << 10, OLDEST_SERVER = 120000 };
+enum { SEED = 32, CHUNK = 256 << 10, STATEMENT = 64 << 10, OLDEST_SERVER = 120000, BEAT_ROWS = 4096 };
 
 struct piece {
 	int64_t number;
@@ -27,9 +28,11 @@ struct loading {
 	struct sqlite3 *db;
 	struct err *err;
 	struct load_result *ret;
-	bool made;                  /* the tables are new and empty */
-	char seed[SEED + 1];        /* so that nobody who does not know it can make rows with the sum of others */
-	const struct load_table *t; /* at hand, with its pieces */
+	struct builder *builder;     /* NULL: none */
+	struct builder_state *state; /* what the index has of each session and host */
+	bool made;                   /* the tables are new and empty */
+	char seed[SEED + 1];         /* so that nobody who does not know it can make rows with the sum of others */
+	const struct load_table *t;  /* at hand, with its pieces */
 	VEC(struct piece) pieces;
 	struct map by_number;
 	struct buf row, out;
@@ -171,6 +174,18 @@ static int flush_out(struct loading *l, size_t least)
 	return rc;
 }
 
+/* Of an execution: how far its host's record goes. 0, -errno with a sentence. */
+static int note_host(struct loading *l, sqlite3_stmt *st)
+{
+	const char *host = sqlite3_column_blob(st, load_execution_host);
+	const struct str name = str_n(host ? host : "", (size_t)sqlite3_column_bytes(st, load_execution_host));
+	const int column =
+	    sqlite3_column_type(st, load_execution_ended) != SQLITE_NULL ? load_execution_ended : load_execution_began;
+	const bool told = sqlite3_column_type(st, column) != SQLITE_NULL;
+	int rc = builder_state_host(l->state, name, told ? sqlite3_column_int64(st, column) : TIME_NONE);
+	return rc < 0 ? err_set(l->err, ENOMEM, "cannot load") : 0;
+}
+
 enum pass { PASS_SUM, PASS_COPY, PASS_BOTH };
 
 /* All rows of the record's table: their sums, or those of changed pieces to the COPY that goes on, or both. 0, -errno
@@ -179,6 +194,8 @@ static int read_table(struct loading *l, enum pass pass)
 {
 	char sql[64];
 	sqlite3_stmt *st = NULL;
+	const bool executions = !strcmp(l->t->name, "execution");
+	uint64_t seen = 0;
 	snprintf(sql, sizeof(sql), "SELECT * FROM \"%s\"", l->t->name);
 	int code = sqlite3_prepare_v2(l->db, sql, -1, &st, NULL), rc = 0;
 	while (code == SQLITE_OK && rc == 0 && (code = sqlite3_step(st)) == SQLITE_ROW) {
@@ -195,8 +212,11 @@ static int read_table(struct loading *l, enum pass pass)
 			p->sum += hash_bytes(l->row.p, l->row.n);
 			p->rows++;
 			l->ret->rows++;
+			rc = executions ? note_host(l, st) : 0;
 		}
-		if (pass != PASS_SUM) {
+		if (rc == 0 && l->builder && ++seen % BEAT_ROWS == 0)
+			rc = builder_beat(l->builder, l->err);
+		if (rc == 0 && pass != PASS_SUM) {
 			buf_add(&l->out, l->row.p + SEED, l->row.n - SEED);
 			l->ret->written++;
 			rc = flush_out(l, CHUNK);
@@ -374,7 +394,7 @@ static int check_source(struct loading *l, const char *source, bool replace)
 	                        NULL, l->err, note_source, &h);
 	if (rc < 0)
 		return rc;
-	if (h.source[0] && strcmp(h.source, source) != 0 && !replace) {
+	if (h.source[0] && strcmp(h.source, source) != 0 && !replace && !l->builder) {
 		err_set(l->err, 0, "the database has the record '%s', not '%s'", h.source, source);
 		err_hint(l->err, "use another database, or replace that record with --replace");
 		return -EEXIST;
@@ -415,10 +435,12 @@ static int load_all(struct loading *l, struct store *s, const struct load_option
 	for (unsigned i = 0; rc == 0 && i < load_n_tables; i++)
 		rc = load_table(l, &load_tables[i]);
 	rc = rc < 0 ? rc : load_index(l->to, s, l->seed, o->index, l->err, l->ret);
+	rc = rc < 0 ? rc : builder_state_write(l->state, l->to, s, l->err);
 	if (begin && !sqlite3_get_autocommit(l->db))
 		sqlite3_exec(l->db, "ROLLBACK", NULL, NULL, NULL);
 	if (rc == 0 && l->made)
 		rc = load_schema_finish(l->to, l->err);
+	rc = rc < 0 || !l->builder ? rc : builder_fence(l->builder, l->to, l->err);
 	rc = rc < 0 ? rc : database_exec(l->to, "COMMIT", l->err);
 	return rc < 0 || !l->made ? rc : database_exec(l->to, "ANALYZE", l->err);
 }
@@ -426,9 +448,11 @@ static int load_all(struct loading *l, struct store *s, const struct load_option
 int load_record(struct database *to, struct store *s, const struct load_options *o, struct err *err,
                 struct load_result *ret)
 {
-	struct loading l = {.to = to, .db = store_sqlite(s), .err = err, .ret = ret};
+	struct loading l = {.to = to, .db = store_sqlite(s), .err = err, .ret = ret, .builder = o->builder};
 	*ret = (struct load_result){0};
-	int rc = load_all(&l, s, o);
+	l.state = builder_state_new();
+	int rc = l.state ? load_all(&l, s, o) : err_set(err, ENOMEM, "cannot load");
+	builder_state_free(l.state);
 	vec_release(&l.pieces);
 	map_release(&l.by_number);
 	buf_release(&l.row);

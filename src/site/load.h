@@ -16,6 +16,7 @@
 
 #include <stdint.h>
 
+struct builder;
 struct store;
 struct load_result {
 	uint64_t rows, pieces, changed, written, bytes; /* of the record; pieces that differed; rows and bytes written */
@@ -23,16 +24,18 @@ struct load_result {
 	uint64_t index_pages, index_changed; /* of it, of 16 KiB; those that were written, bytes above count them */
 };
 struct load_options {
-	const char *source; /* which record it is */
-	bool replace;       /* where the database has another one: take its place */
-	bool index;         /* the index, too, all of it; where the database has one, what changed is loaded in any case */
+	const char *source;      /* which record it is */
+	struct builder *builder; /* that has claimed the database, else NULL: then it takes the place of any record */
+	bool replace;            /* where the database has another one: take its place */
+	bool index; /* the index, too, all of it; where the database has one, what changed is loaded in any case */
 };
 /* Begins a load: waits until no other one goes on. To be called before the record is brought up to date and opened:
  * then the load that ends last has the latest. 0, or -errno with a sentence: -EPROTO, the database cannot hold a
  * record. */
 int load_begin(struct database *to, struct err *err);
 /* After load_begin: writes what the record (a store that is up to date) has and the database has not. -EEXIST: the
- * database has another record. Ends the load. 0, or -errno with a sentence. */
+ * database has another record; -ESTALE: another builder has taken over. Ends the load. 0, or -errno with a sentence:
+ * nothing has changed then, and the transaction is still to be rolled back. */
 int load_record(struct database *to, struct store *s, const struct load_options *o, struct err *err,
                 struct load_result *ret);
 

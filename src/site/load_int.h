@@ -22,6 +22,9 @@ struct load_table {
 extern const struct load_table load_tables[];
 extern const unsigned load_n_tables;
 
+/* Columns of the table `execution`, from 0. */
+extern const int load_execution_host, load_execution_began, load_execution_ended;
+
 #define LOAD_NO_PIECE INT64_MIN /* of rows without a number */
 int64_t load_piece(const struct load_table *t, int64_t number);
 /* The numbers of a piece: from *lo up to, not with, *hi. */

@@ -6,6 +6,7 @@
 #include "site/load_int.h"
 
 #include "base/hash.h"
+#include "site/builder.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -64,6 +65,8 @@ const struct load_table load_tables[] = {
     TABLE(build_input, build, LOAD_BY_64),
     TABLE(build_output, build, LOAD_BY_64),
 };
+const int load_execution_host = L_execution_host, load_execution_began = L_execution_began,
+          load_execution_ended = L_execution_ended;
 const unsigned load_n_tables = sizeof(load_tables) / sizeof(load_tables[0]);
 
 /* ---- pieces ---- */
@@ -221,7 +224,10 @@ static const char views[] =
                                                "count(DISTINCT e.\"user\") AS users"
                                                " FROM stemma.file f JOIN stemma.access a ON a.file = f.id JOIN "
                                                "stemma.execution e ON e.id = a.execution"
-                                               " WHERE f.kind = 'regular' GROUP BY 1, 2;";
+                                               " WHERE f.kind = 'regular' GROUP BY 1, 2;"
+                                               "CREATE VIEW stemma.host_state WITH (security_invoker) AS SELECT host, "
+                                               "sessions, open_sessions, lacking_sessions, last_recorded FROM "
+                                               "stemma_load.host;";
 
 /* `SELECT ... FROM run` then finds the table. Compiling the policies of a query costs seconds, running them
  * milliseconds. Only the database's owner may set these. */
@@ -236,7 +242,13 @@ static const char readers[] = "ALTER TABLE stemma_load.reader ENABLE ROW LEVEL S
                               " WHERE r.rolname = role AND pg_has_role(current_user, r.oid, 'USAGE')));"
                               "GRANT USAGE ON SCHEMA stemma, stemma_load TO PUBLIC;"
                               "GRANT SELECT ON ALL TABLES IN SCHEMA stemma TO PUBLIC;"
-                              "GRANT SELECT ON stemma_load.reader TO PUBLIC;";
+                              "GRANT SELECT ON stemma_load.reader TO PUBLIC;"
+                              /* Which hosts there are: for everyone who may see something. */
+                              "ALTER TABLE stemma_load.host ENABLE ROW LEVEL SECURITY;"
+                              "DROP POLICY IF EXISTS own ON stemma_load.host;"
+                              "CREATE POLICY own ON stemma_load.host FOR SELECT USING"
+                              " (EXISTS (SELECT FROM stemma_load.reader));"
+                              "GRANT SELECT ON stemma_load.host TO PUBLIC;";
 
 _Static_assert(sizeof(policies) / sizeof(policies[0]) == sizeof(load_tables) / sizeof(load_tables[0]),
                "each table has a policy");
@@ -266,13 +278,16 @@ int load_schema(struct database *to, struct err *err, bool *ret_made)
 	struct buf sql = {0};
 	layout_name(layout);
 	int rc = database_exec(to, prepare, err);
+	rc = rc < 0 ? rc : builder_tables(to, err);
 	if (rc == 0)
 		rc = database_query(to, "SELECT value FROM stemma_load.meta WHERE key = 'layout'", NULL, err, note_layout,
 		                    there);
 	*ret_made = rc == 0 && strcmp(layout, there) != 0;
 	if (rc < 0 || !*ret_made)
 		return rc;
-	buf_printf(&sql, "DROP SCHEMA IF EXISTS stemma CASCADE; CREATE SCHEMA stemma; DELETE FROM stemma_load.piece;");
+	buf_printf(&sql, "DROP SCHEMA IF EXISTS stemma CASCADE; CREATE SCHEMA stemma; DELETE FROM stemma_load.piece;"
+	                 "DELETE FROM stemma_load.session; DELETE FROM stemma_load.forgotten; DELETE FROM stemma_load.host;"
+	                 "DELETE FROM stemma_load.meta WHERE key = 'hosts';");
 	for (unsigned i = 0; i < load_n_tables; i++)
 		buf_printf(&sql, "CREATE TABLE stemma.%s (%s);", load_tables[i].name, load_tables[i].define);
 	buf_printf(&sql,

@@ -14,8 +14,7 @@
 
 enum { NODES_MAX = 16 << 20 }; /* bytes of the file */
 
-/* Letters, digits, '-', '_' and '.', not first; at most COLLECTOR_NAME. */
-static bool nodes_name_is(const char *name)
+bool nodes_name_is(const char *name)
 {
 	const size_t n = strlen(name);
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";

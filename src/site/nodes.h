@@ -27,6 +27,8 @@ struct nodes {
 	uint64_t inode, size;
 };
 
+/* Letters, digits, '-', '_' and '.', which is not the first; at most COLLECTOR_NAME. */
+bool nodes_name_is(const char *name);
 /* Reads them, or reads them again where the file has changed. No file: nobody may. 0, or -errno with a sentence. */
 int nodes_read(struct nodes *n, const char *home, struct err *err);
 void nodes_release(struct nodes *n);

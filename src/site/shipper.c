@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/map.h"
+#include "event/log_place.h"
 #include "event/log_reader.h"
 #include "site/collector.h"
 #include "site/segment_list.h"
@@ -28,8 +29,10 @@ struct mark {
 struct shipper {
 	char *home, *file, *temporary;
 	int lock;
+	bool collected;            /* what was collected is sent */
 	char id[COLLECTOR_ID + 1]; /* the collector's; "": it has never answered */
 	char pending[PENDING];     /* the batch that is not answered yet */
+	size_t head;               /* bytes of the batch before its first frame */
 	VEC(struct mark) marks;
 	struct map by_path; /* hash of a path -> its mark; a clash costs only that a segment is sent again */
 	struct buf batch;
@@ -143,7 +146,7 @@ static int write_marks(struct shipper *s, struct err *err)
 static int make_paths(struct shipper *s, const char *home, const char *destination, struct err *err)
 {
 	char *dir = NULL, *lock = NULL;
-	const unsigned long long h = hash_str(str_of(destination));
+	const unsigned long long h = hash_str(str_of(destination)) ^ (s->collected ? hash_str(str_of("collected")) : 0);
 	if (!(s->home = realpath(home, NULL)))
 		return err_set(err, errno, "cannot open the record '%s'", home);
 	if (asprintf(&dir, "%s/ship", s->home) < 0 || asprintf(&s->file, "%s/%016llx", dir, h) < 0 ||
@@ -167,12 +170,13 @@ static int make_paths(struct shipper *s, const char *home, const char *destinati
 	return rc;
 }
 
-int shipper_open(const char *home, const char *destination, struct err *err, struct shipper **ret)
+int shipper_open(const char *home, const char *destination, bool collected, struct err *err, struct shipper **ret)
 {
 	struct shipper *s = calloc(1, sizeof(*s));
 	if (!s)
 		return err_set(err, ENOMEM, "cannot ship");
 	s->lock = -1;
+	s->collected = collected;
 	int rc = make_paths(s, home, destination, err);
 	rc = rc < 0 ? rc : read_marks(s, err);
 	if (rc < 0) {
@@ -185,11 +189,32 @@ int shipper_open(const char *home, const char *destination, struct err *err, str
 
 /* ---- frames ---- */
 
-/* What others recorded is theirs to send. Only names below the record's folder count. */
-static bool is_own(const struct shipper *s, const char *path)
+/* The name of the sender from whom a segment was collected, up to the next '/'; NULL: it was recorded here. Only names
+ * below the record's folder count. */
+static const char *collected_from(const struct shipper *s, const char *path)
 {
-	path += strlen(s->home);
-	return !strstr(path, "/import/") && !strstr(path, "/collected-");
+	const char *day = strstr(path + strlen(s->home), "/" LOG_PLACE_COLLECTED);
+	return day ? day + 1 + strlen(LOG_PLACE_COLLECTED) : NULL;
+}
+
+/* What others recorded is theirs to send, unless this shipper is to pass it on. */
+static bool is_to_send(const struct shipper *s, const char *path)
+{
+	return s->collected ? collected_from(s, path) != NULL
+	                    : !strstr(path + strlen(s->home), "/import/") && !collected_from(s, path);
+}
+
+/* The line that says of which sender the batch is, before its first frame. False: the batch is of another sender. */
+static bool begin_relayed(struct shipper *s, const char *path)
+{
+	const char *name = collected_from(s, path);
+	const size_t head = strlen(COLLECTOR_RELAYED), n = strcspn(name, "/");
+	if (s->batch.n > s->head)
+		return s->batch.n > head + n && !memcmp(s->batch.p + head, name, n) && s->batch.p[head + n] == '\n';
+	buf_reset(&s->batch); /* of a segment that had no whole frame */
+	buf_printf(&s->batch, COLLECTOR_RELAYED "%.*s\n", (int)n, name);
+	s->head = s->batch.n;
+	return true;
 }
 
 /* Does the path lie below another host's folder than `of`, the one before (NULL: none)? */
@@ -221,7 +246,7 @@ static int gather_segment(struct shipper *s, struct mark *m, struct err *err, ui
 	log_reader_seek(r, m->sent);
 	while ((rc = log_reader_frame(r, &f)) == 1) {
 		const size_t n = (size_t)(f.end - f.offset);
-		if (s->batch.n && s->batch.n + n > SHIPPER_BATCH) {
+		if (s->batch.n > s->head && s->batch.n + n > (s->collected ? SHIPPER_RELAYED : SHIPPER_BATCH)) {
 			*ret_full = true;
 			break;
 		}
@@ -270,6 +295,7 @@ int shipper_batch(struct shipper *s, struct err *err, struct str *ret, uint64_t 
 	const char *last = NULL;
 	unsigned hosts = 0;
 	buf_reset(&s->batch);
+	s->head = 0;
 	*ret_frames = 0;
 	int rc = list_segments(s, err, &list);
 	if (rc < 0)
@@ -278,7 +304,7 @@ int shipper_batch(struct shipper *s, struct err *err, struct str *ret, uint64_t 
 		s->marks.v[i].batch = s->marks.v[i].sent;
 	for (size_t i = 0; rc == 0 && !full && i < list.paths.n; i++) {
 		const char *path = list.paths.v[i];
-		if (!is_own(s, path) || lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		if (!is_to_send(s, path) || lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
 			continue;
 		struct mark *m = mark_of(s, path, &st);
 		if (!m)
@@ -287,13 +313,15 @@ int shipper_batch(struct shipper *s, struct err *err, struct str *ret, uint64_t 
 			continue;
 		else if (is_next_host(s, path, last) && ++hosts > COLLECTOR_BATCH_HOSTS)
 			break;
+		else if (s->collected && !begin_relayed(s, path))
+			break;
 		else
 			rc = gather_segment(s, m, err, ret_frames, &full);
 		last = path;
 	}
 	segment_list_release(&list);
 	*ret = buf_view(&s->batch);
-	return rc < 0 ? rc : s->batch.n != 0;
+	return rc < 0 ? rc : s->batch.n > s->head;
 }
 
 int shipper_sent(struct shipper *s, struct err *err)
@@ -340,7 +368,7 @@ int shipper_waiting(struct shipper *s, struct err *err, uint64_t *ret)
 		return rc;
 	for (size_t i = 0; i < list.paths.n; i++) {
 		const char *path = list.paths.v[i];
-		if (!is_own(s, path) || lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		if (!is_to_send(s, path) || lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
 			continue;
 		const struct mark *m = find_mark(s, path);
 		const bool same = m && m->dev == st.st_dev && m->ino == st.st_ino && m->sent <= (uint64_t)st.st_size;

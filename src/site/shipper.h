@@ -3,8 +3,9 @@
  * How far the collector has everything stands in ship/HASH of the record (HASH: of the destination), a line for each
  * segment: device, inode, offset, offset with the batch that is not answered yet, path. It is moved by shipper_sent
  * alone, after the collector has answered, and is on disk when that returns. A segment that `forget` has put in the
- * place of another has another inode and is sent again from its beginning. What was imported, or collected from others,
- * is not sent.
+ * place of another has another inode and is sent again from its beginning. What was imported is not sent; nor is what
+ * was collected from others, unless it is asked for: then it alone, and each batch is of one sender and says of which
+ * (collector.h).
  *
  * One shipper for each record and destination (a lock on that file). Not safe for threads.
  *
@@ -19,11 +20,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SHIPPER_BATCH (4u << 20) /* bytes; a batch has at least one frame */
+#define SHIPPER_BATCH (4u << 20)     /* bytes; a batch has at least one frame */
+#define SHIPPER_RELAYED (448u << 10) /* the same, of what was collected: so it is one message for a broker, too */
 
 struct shipper;
-/* 0, or -errno with a sentence: -EBUSY, somebody ships there now. */
-int shipper_open(const char *home, const char *destination, struct err *err, struct shipper **ret);
+/* collected: what was collected here is sent, in place of what was recorded here. 0, or -errno with a sentence: -EBUSY,
+ * somebody ships there now. */
+int shipper_open(const char *home, const char *destination, bool collected, struct err *err, struct shipper **ret);
 void shipper_close(struct shipper *s); /* NULL is fine */
 
 /* The next frames that were not sent. 1; 0: there is nothing new; -errno with a sentence. *ret_frames and the bytes,

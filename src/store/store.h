@@ -106,6 +106,22 @@ struct store_damage {
 };
 int store_damage(struct store *s, struct store_damage *ret);
 
+/* How much of a session the index has. */
+struct store_session_state {
+	uint64_t number;
+	struct str host;   /* valid during the call */
+	uint64_t events;   /* the highest number of an event in it */
+	bool ended;        /* its end was read */
+	bool lacks;        /* frames before its last one are missing */
+	bool only_forgets; /* it was written by `forget`: tombstones, and nothing else */
+};
+/* Calls each for every session of the index, in no order, until it returns other than 0. 0, what each returned, or
+ * -errno with a sentence. */
+int store_each_session(struct store *s, int (*each)(void *arg, const struct store_session_state *state), void *arg,
+                       struct err *err);
+/* The same for every session that was forgotten: its number without the last bit, number >> 1. */
+int store_each_forgotten(struct store *s, int (*each)(void *arg, uint64_t half), void *arg, struct err *err);
+
 /* ---- what there is ---- */
 
 struct run_info {

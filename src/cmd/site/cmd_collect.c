@@ -23,8 +23,8 @@ static int add_node(struct collecting *x)
 	char token[NODE_TOKEN + 1];
 	struct collector_sender s = {
 	    .name = x->o->add_node, .host = x->o->host, .any_user = !x->o->user, .share = x->share};
-	if (!x->o->host && !x->o->user)
-		return report_usage(x->c, "--add-node needs --host or --user");
+	if (x->o->relay ? x->o->host || x->o->user : !x->o->host && !x->o->user)
+		return report_usage(x->c, "--add-node needs --host or --user, or --relay");
 	if (x->o->user) {
 		char *end;
 		const struct passwd *p = getpwnam(x->o->user);
@@ -222,9 +222,9 @@ static int check_options(struct collecting *x)
 		return report_usage(x->c, "--listen cannot be combined with --from nats://");
 	if (o->clocks && !o->status)
 		return report_usage(x->c, "--clocks requires --status");
-	if ((o->host || o->user) && !o->add_node)
-		return report_usage(x->c, "--host and --user require --add-node");
-	int status = site_interval(x->c, o->interval, 1000000000, &x->interval);
+	if ((o->host || o->user || o->relay) && !o->add_node)
+		return report_usage(x->c, "--host, --user and --relay require --add-node");
+	int status = site_interval(x->c, "--interval", o->interval, 1000000000, &x->interval);
 	status = status != STATUS_OK ? status : site_size(x->c, "--share", o->share, &x->share);
 	return status != STATUS_OK ? status : site_size(x->c, "--floor", o->floor, &x->floor);
 }

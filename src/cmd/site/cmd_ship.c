@@ -162,7 +162,8 @@ static int open_and_ship(struct shipping *x)
 	int status = cmd_store_exists(x->c);
 	if (status != STATUS_OK)
 		return status;
-	if (store_places(cmd_home(x->c), &err, &home, NULL) < 0 || shipper_open(home, x->o->to, &err, &x->s) < 0) {
+	if (store_places(cmd_home(x->c), &err, &home, NULL) < 0 ||
+	    shipper_open(home, x->o->to, x->o->collected, &err, &x->s) < 0) {
 		free(home);
 		return report_err(&err, STATUS_SELF);
 	}
@@ -200,7 +201,7 @@ int cmd_ship(struct cmd *c, const struct opts_ship *o)
 	x.carrier = carrier_to(o->to);
 	if (o->creds && x.carrier != &ship_by_nats)
 		return report_usage(c, "--creds requires --to nats://NAME@HOST");
-	int status = site_interval(c, o->interval, 1000000000, &x.interval);
+	int status = site_interval(c, "--interval", o->interval, 1000000000, &x.interval);
 	status = status != STATUS_OK ? status : site_size(c, "--rate", o->rate, &x.rate);
 	return status != STATUS_OK ? status : open_and_ship(&x);
 }

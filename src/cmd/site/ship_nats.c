@@ -73,10 +73,10 @@ static size_t message_of(struct str rest, size_t room)
 	return n < rest.n ? n : rest.n;
 }
 
-/* The same for the same message, so that the broker can tell that it came twice. */
-static void message_id(const struct broker *b, struct str message, char ret[BROKER_ID])
+/* The same for the same message, so that the broker can tell that it came twice. Its first frame is at `from`. */
+static void message_id(const struct broker *b, struct str message, size_t from, char ret[BROKER_ID])
 {
-	const struct log_frame h = log_frame_header(message.p);
+	const struct log_frame h = log_frame_header(message.p + from);
 	snprintf(ret, BROKER_ID, "%s-%016llx-%llx-%016llx", broker_name(b), (unsigned long long)h.session,
 	         (unsigned long long)h.seq, (unsigned long long)hash_str(message));
 }
@@ -223,9 +223,10 @@ static int cut_batch(struct by_nats *n, struct str batch, struct err *err, struc
 	unsigned k = 0;
 	while (batch.n && k < MESSAGES) {
 		struct sent *s = &n->sent[k];
-		char id[BROKER_ID];
-		ret[k] = str_n(batch.p, message_of(batch, room));
-		message_id(n->b, ret[k], id);
+		char id[BROKER_ID], relayed[COLLECTOR_NAME + 1];
+		const size_t line = collector_relay_line(batch.p, batch.n, relayed);
+		ret[k] = str_n(batch.p, line ? batch.n : message_of(batch, room));
+		message_id(n->b, ret[k], line, id);
 		if (k >= n->n || strcmp(id, s->id) != 0) {
 			*s = (struct sent){0};
 			snprintf(s->id, sizeof(s->id), "%s", id);

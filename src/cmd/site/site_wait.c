@@ -32,11 +32,11 @@ bool site_wait(int64_t ns)
 	return sigtimedwait(&set, NULL, &t) < 0;
 }
 
-int site_interval(const struct cmd *c, const char *text, int64_t otherwise, int64_t *ret)
+int site_interval(const struct cmd *c, const char *option, const char *text, int64_t otherwise, int64_t *ret)
 {
 	*ret = otherwise;
 	if (text && (config_parse_duration(text, ret) < 0 || *ret < SHORTEST_NS))
-		return report_usage(c, "--interval needs a time of at least 10ms, such as 500ms or 2s, not '%s'", text);
+		return report_usage(c, "%s needs a time of at least 10ms, such as 500ms or 2s, not '%s'", option, text);
 	return STATUS_OK;
 }
 

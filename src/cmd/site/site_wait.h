@@ -12,7 +12,7 @@ void site_wait_begin(void);
 /* Waits so long. False: the command is to end. */
 bool site_wait(int64_t ns);
 /* An option's time; `otherwise` where it was not given. STATUS_OK, or the status to end with (and it was said). */
-int site_interval(const struct cmd *c, const char *text, int64_t otherwise, int64_t *ret);
+int site_interval(const struct cmd *c, const char *option, const char *text, int64_t otherwise, int64_t *ret);
 /* An option's size; *ret stays where it was not given. STATUS_OK, or the status to end with (and it was said). */
 int site_size(const struct cmd *c, const char *option, const char *text, uint64_t *ret);
 
