@@ -85,6 +85,15 @@ else
 	skip 'only a relay speaks for other senders' 'built without HTTP'
 fi
 
+mkdir "$T/b3" "$T/s4"
+"$STEMMA" --store "$T/later" ship --collected --to "$T/b3" --watch --interval 50ms >"$T/said" 2>&1 </dev/null &
+relay=$!
+sleep 0.3
+kill -0 $relay && ship NNN1 s4 later && [ -d "$T/later/logs" ]
+check 'a relay may be started before anything was received'
+kill $relay && wait $relay
+check 'and ends when it is told to'
+
 # ---- builders ----
 
 if ! postgres_start; then

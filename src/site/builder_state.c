@@ -129,7 +129,7 @@ static int compare_session(void *arg, const char *const *columns)
 	for (int i = 0; i < 4; i++)
 		if (!columns[i])
 			return 0;
-	const uint64_t number = (uint64_t)strtoll(columns[0], NULL, 10), events = strtoull(columns[1], NULL, 10);
+	const uint64_t number = (uint64_t)strtoll(columns[0], NULL, 10), events = (uint64_t)strtoll(columns[1], NULL, 10);
 	const bool ended = columns[2][0] == 't', lacks = columns[3][0] == 't';
 	const uint32_t at = map_get(&t->by_number, number);
 	struct session_here *h = at == VEC_NONE ? NULL : &t->sessions.v[at];
@@ -229,7 +229,7 @@ static int copy_sessions(const struct builder_state *t, struct database *to, str
 			continue;
 		buf_printf(out, "%lld\t", (long long)h->number);
 		put_host(out, t->hosts.v[h->host].name);
-		buf_printf(out, "\t%llu\t%c\t%c\n", (unsigned long long)h->events, h->ended ? 't' : 'f', h->lacks ? 't' : 'f');
+		buf_printf(out, "\t%lld\t%c\t%c\n", (long long)h->events, h->ended ? 't' : 'f', h->lacks ? 't' : 'f');
 		rc = put_rows(to, out, STATEMENT, err);
 	}
 	rc = rc < 0 ? rc : put_rows(to, out, 0, err);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { BACK_OFF_MAX_S = 60 };
 
@@ -153,14 +154,33 @@ static int ship(struct shipping *x)
 	}
 }
 
+/* Waits until there is a record, as for a collector that has received nothing yet; x->ended: a signal came first. A
+ * status, reported. */
+static int wait_for_record(struct shipping *x)
+{
+	struct err err = {0};
+	char *home = NULL, *logs = NULL;
+	if (store_places(cmd_home(x->c), &err, &home, NULL) < 0)
+		return report_err(&err, STATUS_SELF);
+	if (asprintf(&logs, "%s/logs", home) < 0)
+		logs = NULL;
+	free(home);
+	site_wait_begin();
+	while (logs && !x->ended && access(logs, F_OK) < 0 && errno == ENOENT)
+		x->ended = !site_wait(x->interval);
+	const int status = x->ended ? STATUS_OK : logs ? cmd_store_exists(x->c) : report_lack(STATUS_SELF);
+	free(logs);
+	return status;
+}
+
 /* Opens the record, and sends what is new in it. STATUS_NOTHING: not all was sent, or some was refused. A status,
  * reported. */
 static int open_and_ship(struct shipping *x)
 {
 	struct err err = {0};
 	char *home = NULL;
-	int status = cmd_store_exists(x->c);
-	if (status != STATUS_OK)
+	int status = x->o->watch && !x->o->status ? wait_for_record(x) : cmd_store_exists(x->c);
+	if (status != STATUS_OK || x->ended)
 		return status;
 	if (store_places(cmd_home(x->c), &err, &home, NULL) < 0 ||
 	    shipper_open(home, x->o->to, x->o->collected, &err, &x->s) < 0) {
