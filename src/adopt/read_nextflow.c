@@ -20,7 +20,8 @@ static int64_t written(int folder, const char *name)
 	return st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec;
 }
 
-/* In the head of .command.run: ### name: 'ALIGN (sample A)'. */
+/* Gives the task's name, as ALIGN (sample A), from the text of a .command.run: its first 4096 bytes have the line
+ * "### name: 'ALIGN (sample A)'". The result is a part of text; it is empty where there is no such line. */
 static struct str task_name(struct str text)
 {
 	static const char before[] = "\n### name: '";

@@ -232,8 +232,8 @@ static int group(struct folding *f, struct shape *to)
 	return r < 0 ? r : 0;
 }
 
-/* Files that only the members of one group knew are shown as none. Their leader becomes UINT32_MAX. Roots stay. 0,
- * -errno. */
+/* Hides files that only the members of one group used: sets their leader to UINT32_MAX. Roots stay. to: its rep says
+ * which nodes are groups; the rest of it is not read. 0, -errno. */
 static int hide_private(struct folding *f, const struct shape *to)
 {
 	int r = 0;

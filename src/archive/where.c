@@ -173,7 +173,8 @@ static int take_test(struct parser *p, enum where_test *ret)
 	return report_expected(p, "= != < <= > or >=");
 }
 
-/* A word; quotes take in blanks, and a backslash one character. 0; -EINVAL with a sentence; -ENOMEM. */
+/* Appends the next word to ret, without its quotes, and steps over it. A blank or a round bracket ends it, unless it
+ * stands in quotes or behind a backslash. 0; -EINVAL with a sentence: there is none; -ENOMEM. */
 static int take_value(struct parser *p, struct buf *ret)
 {
 	const char *begin;

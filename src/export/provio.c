@@ -4,11 +4,9 @@
  * A data object is a file or an object of an HDF5 file; what was done with it by one kind of call of one execution is
  * one activity, with how often and how long where that was counted; what programs told of themselves are types,
  * configurations and metrics. What PROV-IO does not have stands before it in PROV's own terms, as in any Turtle of
- * stemma's: executions, versions, what generated and used them, derivations. From both the import makes the same
- * record.
+ * stemma's: executions, versions, what generated and used them, derivations. Import makes the same record of both.
  *
- * Memory: 8 bytes an execution, a run, a file and a version; what one run's programs told. Cost: the store's own calls,
- * about 2 us a relation. */
+ * Memory: 8 bytes an execution, run, file and version; what one run's programs told. Cost: about 2 us a relation. */
 #include "base/hash.h"
 #include "base/os/system.h"
 #include "base/vec.h"
@@ -46,7 +44,7 @@ struct writer {
 	struct edges edges;
 };
 
-/* ---- triples ---- */
+/* ---- triples: write_X_property adds one with the value X to the subject that begin_subject began ---- */
 
 /* class: a word of PROV-IO's, which is said in its namespace and in stemma's; own: one of stemma's alone. */
 static void begin_subject(struct writer *w, const char *id, const char *class, bool own)
@@ -89,7 +87,7 @@ static void write_count_property(struct writer *w, const char *predicate, uint64
 	out_count(w->out, n);
 }
 
-/* Seconds, as xsd:decimal. */
+/* A time span of ns, written in seconds as xsd:decimal. */
 static void write_seconds_property(struct writer *w, const char *predicate, uint64_t ns)
 {
 	char v[40];
@@ -489,6 +487,7 @@ static int write_path_property(struct writer *w, const struct reported_event *t)
 	return r;
 }
 
+/* Writes the shapes of a run's HDF5 objects, and the parts of them that were moved. ulid: of the run. 0, -errno. */
 static int write_object_parts(struct writer *w, store_id run, const char *ulid)
 {
 	struct reported_list shapes, moved = {0};
@@ -610,6 +609,7 @@ static int write_configurations(struct writer *w, store_id run, const char *ulid
 	return r;
 }
 
+/* Writes what programs told of a run, and parts of its HDF5 objects. 0, also of a run not in the store; -errno. */
 static int write_provio_run(struct writer *w, store_id run)
 {
 	struct run_info x;

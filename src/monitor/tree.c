@@ -342,8 +342,8 @@ static bool has_waited(pid_t pid, struct member *m)
 	return m->last.waited_cpu != PROCFS_UNKNOWN && m->last.waited_cpu + TICKS_NS >= m->kids_cpu;
 }
 
-/* Made by vfork or fork a process began with this one's memory, which counts in its figure: only more than that tells.
- */
+/* Is the child's peak of memory (used) clearly more than this process's own, which own gets? Only then is it the
+ * child's: a process that vfork or fork made begins with its parent's memory, which counts in its peak. */
 static bool is_more(const struct rusage *used, struct rusage *own)
 {
 	enum { MARGIN_KB = 1024 };

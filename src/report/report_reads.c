@@ -151,6 +151,7 @@ static int find_folder(struct reads_work *w)
 	return w->cwd ? 0 : -ENOMEM;
 }
 
+/* Order of qsort, of pointers to lines: most readers first, then by name. */
 static int compare_lines(const void *pa, const void *pb)
 {
 	const struct reads_line *const *a = pa, *const *b = pb;
@@ -174,6 +175,7 @@ static int place_lines(struct reads_line *v, size_t n, size_t most, size_t *ret_
 	return 0;
 }
 
+/* Is the cell shown: have its row and its column places? */
 static bool has_place(const struct report_reads *x, const struct reads_cell *c)
 {
 	return x->rows.v[c->row].place != VEC_NONE && x->columns.v[c->column].place != VEC_NONE;
@@ -219,6 +221,7 @@ void report_reads_release(struct report_reads *x)
 	vec_release(&x->cells);
 }
 
+/* The name that the page shows: the file's own if the line is of one file, else the group's. It is the line's. */
 static const char *name_of(const struct reads_line *line)
 {
 	return line->only ? line->only : line->name;

@@ -4,10 +4,12 @@
 
 #include "base/buf.h"
 
-/* 1, 0, -1: no expression, or it takes too long. */
+/* Does the pattern match some of the text? 1, 0; -1: pattern or flags are no valid ones, it takes too long, or no
+ * memory. */
 int sparql_regex_matches(struct str text, struct str pattern, struct str flags);
-/* Appends text with each match replaced; $1 to $9 are groups, \$ a dollar. 0, -1 likewise, or where a match is empty.
- */
+/* Appends text to ret with each match replaced by `with`, in which $0 is the match, $1 to $9 its groups, \$ a dollar
+ * and \\ a backslash. 0; -1: as above, or a match is empty, or `with` has another $ or backslash; ret has a part of
+ * it then. */
 int sparql_regex_replace(struct str text, struct str pattern, struct str with, struct str flags, struct buf *ret);
 
 #endif

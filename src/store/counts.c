@@ -110,7 +110,8 @@ static int add_process_versions(struct tally *t)
 	return 0;
 }
 
-/* One version that was used or made by the execution, and by what. 0, -ENOMEM. */
+/* Appends a version to t->one as used or made (made) by exec, an execution's number in its process. via: TERM_via_*;
+ * program: the access was made to run the file. 0, -ENOMEM. */
 static int add_touched(struct tally *t, uint32_t exec, uint64_t version, unsigned via, bool program, bool made)
 {
 	struct touched *p = vec_add(&t->one);

@@ -278,9 +278,10 @@ static int add_called(struct folding *f, struct pairs *p, uint32_t node, struct 
 	return r > 0 ? add_pair(f, p, node, &b) : r;
 }
 
-/* Upwards: a copy of a script that the engine made, and who ran it (above: the branch between them). The script itself
- * stands in its place: what the copy is derived from, or where the walk does not know that, what the engine used under
- * its name. 0, -errno. */
+/* Upwards: if the node copy is a script's copy that the engine made, adds branches to p from the node user, who ran
+ * it, to the script itself: what the copy is derived from, and what the engine used under the script's name. above:
+ * the branch from user to copy; a branch that is added is as sure as it at most. 0, also where copy is no such file;
+ * -errno. */
 static int join_script(struct folding *f, struct pairs *p, const struct branch *above, uint32_t user, uint32_t copy)
 {
 	struct version_sort v;
@@ -303,7 +304,8 @@ static int join_script(struct folding *f, struct pairs *p, const struct branch *
 	return r < 0 ? r : 0;
 }
 
-/* Downwards: from a script to who ran the copy of it that the branch leads to; sure: as far as that. 0, -errno. */
+/* Downwards: if the branch leads to a copy of the node script that the engine made, adds branches to p from script to
+ * who ran the copy. They are sure where sure is true and the branches to the copy and from it are. 0, -errno. */
 static int join_users(struct folding *f, struct pairs *p, const struct branch *copy, uint32_t script, bool sure)
 {
 	struct version_sort v;
@@ -324,7 +326,8 @@ static int join_users(struct folding *f, struct pairs *p, const struct branch *c
 	return r < 0 ? r : 0;
 }
 
-/* The same for all copies that the engine made. above: the branch from the script to the engine. 0, -errno. */
+/* Calls join_users for each copy of the node script that the node engine made. above: the branch from script to
+ * engine. 0, -errno. */
 static int join_script_down(struct folding *f, struct pairs *p, const struct branch *above, uint32_t engine,
                             uint32_t script)
 {

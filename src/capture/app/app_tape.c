@@ -280,7 +280,8 @@ static void count_dropped(void)
 	__atomic_add_fetch(h ? &h->dropped : &self->dropped, 1, __ATOMIC_RELAXED);
 }
 
-/* The thread's state is another image's: of a parent, or nobody's. */
+/* Begins the state of the calling thread (me) anew, without a chunk, and gives the process an image number if it has
+ * none. It is called when the state is that of another image: of a parent before a fork, or of none yet. */
 static void begin_thread(void)
 {
 	me.window = NULL;

@@ -83,6 +83,8 @@ ATTRIBUTES_BY_NAME(H5Acreate_by_name_async, h5_sees, H5_CREATE,
                     hid_t c, hid_t es),
                    (H5_AP, loc, path, attr, type, space, a, b, c, es))
 
+/* Notes that the object o has got, lost or changed a name. op: TERM_nameop_link, _unlink or _rename. name at loc: the
+ * new name, of an unlink the one that went; old at old_loc: the name before a rename, else NULL and 0. */
 static void note_renamed(struct h5_lib *l, struct h5_obj *o, unsigned op, hid_t loc, const char *name, hid_t old_loc,
                          const char *old)
 {
@@ -92,14 +94,15 @@ static void note_renamed(struct h5_lib *l, struct h5_obj *o, unsigned op, hid_t 
 	h5_renamed(o, op, at, name, old ? h5_loc_of(l, old_loc) : NULL, old);
 }
 
-/* One that was made or deleted as a soft link is such an object, too, beside what it leads to. */
+/* Notes that the name at loc was made (op: TERM_nameop_link) or deleted (TERM_nameop_unlink) as a soft link: a soft
+ * link is an object of its own, beside what it leads to. soft false: it is no soft link, and nothing is noted. */
 static void note_soft(struct h5_lib *l, bool soft, unsigned op, hid_t loc, const char *name)
 {
 	if (soft)
 		h5_soft_linked(h5_loc_of(l, loc), name, op);
 }
 
-/* The link at a name was moved to another one. */
+/* Notes that a soft link was moved: `from` at from_loc is gone, and name at loc is there. soft: as of note_soft. */
 static void note_soft_moved(struct h5_lib *l, bool soft, hid_t from_loc, const char *from, hid_t loc, const char *name)
 {
 	note_soft(l, soft, TERM_nameop_unlink, from_loc, from);

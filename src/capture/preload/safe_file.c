@@ -96,7 +96,6 @@ struct ident *ident_of(struct sproc *p, uint32_t oid)
 	return NULL;
 }
 
-/* NULL: oid is 0, there are too many, or no memory. One that is there already is given. */
 struct ident *ident_add(struct sproc *p, uint32_t oid)
 {
 	if (!oid || p->nids >= OPEN_MAX_TOLD)

@@ -128,9 +128,11 @@ const char *sproc_text(struct str s, char *room, size_t n);
 void use_add(const struct safe *f, struct use *u, const struct safe_row *row);
 /* The accesses that this open file is, for reading and for writing; they may be one, or NULL. */
 void ident_uses(struct sproc *p, struct ident *i, struct access *r, struct access *w);
-/* One descriptor of it fewer: the last one ends the accesses that nothing else leads to. ident_add: NULL: oid is 0,
- * there are too many, or no memory. */
+/* Removes an open file, of which no descriptor is left, from p and frees i; ends at `time` (ns since 1970) the
+ * accesses that nothing else of p refers to. */
 void ident_end(struct safe *f, struct sproc *p, struct ident *i, int64_t time);
+/* Gives the open file of that number, a new one if there was none; it is p's. NULL: oid is 0, p has OPEN_MAX_TOLD
+ * open files already, or no memory. */
 struct ident *ident_add(struct sproc *p, uint32_t oid);
 /* The program is over: by exec or with its process. proved: SAFE_PROVED_* bits. */
 void sproc_image_end(struct safe *f, struct sproc *p, int64_t time, uint64_t proved);

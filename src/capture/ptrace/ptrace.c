@@ -368,7 +368,9 @@ static void handle_tracee_stop(struct tracer *r, pid_t tid, int status)
 	ptrace_request(request, tid, 0, (void *)inject);
 }
 
-/* The next that stops or ends; 0: nobody did, and something is to be done meanwhile. */
+/* Waits for the next thread that stops or ends. Its id, with its status and use as wait4 gives them; 0: none did, and
+ * events or deaths wait to be written meanwhile (it may have slept 1 ms); -1: errno of wait4, ECHILD if nobody is
+ * left. */
 static pid_t next_stop(struct tracer *r, int *ret_status, struct rusage *ret_used)
 {
 	enum { PAUSE_US = 1000 };

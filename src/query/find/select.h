@@ -38,8 +38,9 @@ struct select_options {
 	void *arg;
 };
 
-/* kind: EXPR_FILES gives versions. 0; -EINVAL with a sentence for a value that does not make sense; -ENOENT for a file
- * or run that is not recorded; -errno. */
+/* Finds what the expression describes: ret has the ids of versions (kind EXPR_FILES or EXPR_ANY), runs or executions.
+ * The caller releases it; what it had before is not freed, and an error leaves it as it was. 0; -EINVAL with a
+ * sentence for a value that does not make sense; -ENOENT for a file or run that is not recorded; -errno. */
 int select_eval(struct store *s, const struct expr *e, enum expr_kind kind, const struct select_options *o,
                 struct err *err, struct idset *ret);
 

@@ -274,7 +274,8 @@ struct search {
 	struct submissions *ret;
 };
 
-/* arg: struct search; keeps the execution if it may have submitted the job. 0, -ENOMEM. */
+/* A callback of submit_each_exec; arg: struct search. Appends x to w->ret if it may have submitted the job; if x is
+ * an execution of the job itself, lowers w->began to its start. 0, -ENOMEM. */
 static int look_for_submitter(void *arg, const struct exec_info *x)
 {
 	struct search *w = arg;

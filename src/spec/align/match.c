@@ -326,7 +326,10 @@ int match_rows(const uint64_t *a, size_t na, const uint64_t *b, size_t nb, uint3
 
 enum heavy_step { HEAVY_BOTH = 1, HEAVY_A, HEAVY_B };
 
-/* Of two ways of equal weight the one that passes over the smaller number, whichever row that is in. */
+/* Chooses whether the heaviest match passes over the first element of row A (HEAVY_A) or of row B. a, b: the two
+ * elements, which differ. without_a, without_b: the greatest weight that can be had without the one or the other.
+ * Where the weights are equal, the smaller element is passed over: the rows can be exchanged, and the match stays the
+ * same. */
 static enum heavy_step heavier(uint64_t without_a, uint64_t without_b, uint64_t a, uint64_t b)
 {
 	if (without_a != without_b)

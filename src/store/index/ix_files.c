@@ -455,8 +455,8 @@ static int add_old_name(void *arg, const struct pname *n)
 	return 0;
 }
 
-/* A name that the store had and a late event took back. A callback: its file shows another name, and its flags are made
- * anew. 0, -errno. */
+/* For a name n that the store had: if the replay left its file without a name at this path, marks the file so that
+ * another name of it is shown, and makes its flags anew. 0, -errno. */
 static int remove_late_name(const struct lost *l, const struct pname *n)
 {
 	struct ix *x = l->x;
@@ -480,8 +480,8 @@ static int remove_late_name(const struct lost *l, const struct pname *n)
 	return 0;
 }
 
-/* The names of a path that was replayed from all its facts; names: those that the store has. 0, -errno with a sentence.
- * */
+/* Calls remove_late_name for each name that the store has of a path, which was replayed from all its facts. names:
+ * room, which has the store's names then. 0, -errno with a sentence. */
 static int check_lost_names(struct ix *x, const struct ix_loaded_path *p, struct old_names *names)
 {
 	struct lost l = {.x = x, .p = p};

@@ -238,7 +238,8 @@ static int add_stored_name(void *arg, const struct pname *n)
 	return 0;
 }
 
-/* Of an appended path: the ended names of its row; the open ones are found anew. */
+/* Appends the names that have ended in the row of an appended path to `to`; those that have not are found anew
+ * (add_found_names). 0, -errno. */
 static int add_row_names(struct ix *x, const struct ix_loaded_path *p, struct names *to)
 {
 	struct cur c = cur_of(buf_view(&p->names));
@@ -250,7 +251,8 @@ static int add_row_names(struct ix *x, const struct ix_loaded_path *p, struct na
 	return rc;
 }
 
-/* Names that were found by the replay just now, with numbers of the index. 0 or -errno. */
+/* Appends the names of the path that the replay found to `to`, with the index's numbers for file and host. 0 or
+ * -errno. */
 static int add_found_names(struct ix *x, const struct ix_loaded_path *p, struct names *to)
 {
 	int rc = 0;

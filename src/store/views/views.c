@@ -63,19 +63,23 @@ static const struct kind {
     [VIEW_build_output] = {views_build_outputs, {SQL_max_build, SQL_COUNT}},
 };
 
-/* 0, -ENOMEM. */
+/* Each unit_ and units_ function adds the units whose lines are to be read to c->found, for one column of which a
+ * question gives the value: id of a number, text of a text; the other of the two is not used. It may add too many,
+ * for SQLite compares the column again. Less than 0: -errno. */
+
+/* The process of the execution id. 0, -ENOMEM. */
 static int unit_of_process(struct cursor *c, uint64_t id, struct str text)
 {
 	(void)text;
 	return ids_add(&c->found[0], exec_process(id));
 }
-/* 0, -ENOMEM. */
+/* The file of the version id. 0, -ENOMEM. */
 static int unit_of_file(struct cursor *c, uint64_t id, struct str text)
 {
 	(void)text;
 	return ids_add(&c->found[0], version_file(id));
 }
-/* The row's own id. 0, -ENOMEM. */
+/* The unit id itself. 0, -ENOMEM. */
 static int unit_itself(struct cursor *c, uint64_t id, struct str text)
 {
 	(void)text;
@@ -100,13 +104,13 @@ static int units_of_attribute(struct cursor *c, uint64_t id, struct str text)
 	(void)text;
 	return ids_add(&c->found[0], id) < 0 || ids_add(&c->found[1], exec_process(id)) < 0 ? -ENOMEM : 0;
 }
-/* The processes of the run. 0, -errno. */
+/* The processes of the run id. 0, -errno. */
 static int units_of_run(struct cursor *c, uint64_t id, struct str text)
 {
 	(void)text;
 	return lists_get(c->s, list_key(LIST_RUN, id), &c->found[0]);
 }
-/* 0, also of a path that is not known; -errno. */
+/* The path `text`. 0, also of a path that is not known; -errno. */
 static int unit_of_path(struct cursor *c, uint64_t id, struct str text)
 {
 	(void)id;
@@ -120,8 +124,7 @@ static int collect_named_file(void *arg, const struct pname *n)
 	struct cursor *c = arg;
 	return ids_add(&c->found[0], n->file);
 }
-/* Into c->found: the files that have or had that path. 0, -errno. So all units_ functions, by what a question asks for.
- * */
+/* The files that have or had the path `text`. 0, -errno. */
 static int units_by_path(struct cursor *c, uint64_t id, struct str text)
 {
 	(void)id;
@@ -134,7 +137,7 @@ static int units_by_path(struct cursor *c, uint64_t id, struct str text)
 		rc = ids_add(&c->found[0], absent);
 	return rc;
 }
-/* The paths of a file. Adds them to c->found[0]. 0 or more; -errno. */
+/* The paths of the file id. 0 or more; -errno. */
 static int units_by_name(struct cursor *c, uint64_t id, struct str text)
 {
 	(void)text;
@@ -144,7 +147,7 @@ static int units_by_name(struct cursor *c, uint64_t id, struct str text)
 			rc = -ENOMEM;
 	return rc;
 }
-/* The processes with accesses to a file. */
+/* The processes with accesses to the file id. 0 or more; -errno. */
 static int units_by_access(struct cursor *c, uint64_t id, struct str text)
 {
 	(void)text;
@@ -164,7 +167,7 @@ static int units_by_access(struct cursor *c, uint64_t id, struct str text)
 	return rc;
 }
 
-/* The rows of what was told of a run. */
+/* The rows of what was told of the run id. 0, -errno. */
 static int units_reported_of_run(struct cursor *c, uint64_t id, struct str text)
 {
 	sqlite3_stmt *st = store_stmt(c->s, SQL_told_ids_of_run, NULL);
@@ -180,7 +183,7 @@ static int units_reported_of_run(struct cursor *c, uint64_t id, struct str text)
 	return rc;
 }
 
-/* The build of that public id. Adds it to c->found[0]. 0, also if there is none; -errno. */
+/* The build whose public id is `text`. 0, also if there is none; -errno. */
 static int unit_of_build(struct cursor *c, uint64_t id, struct str text)
 {
 	char name[26] = "";
@@ -190,7 +193,7 @@ static int unit_of_build(struct cursor *c, uint64_t id, struct str text)
 	int rc = store_build_by_pubid(c->s, name, &id);
 	return rc == 1 ? ids_add(&c->found[0], id) : rc;
 }
-/* The builds that made a file of that digest; none where it is no digest. */
+/* The builds that made a file of the digest `text`; none where it is no digest. 0, -errno. */
 static int units_of_digest(struct cursor *c, uint64_t id, struct str text)
 {
 	struct digest d;

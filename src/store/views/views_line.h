@@ -4,6 +4,7 @@
 
 #include "store/views/views_int.h"
 
+/* Appends a line of NULLs to the cursor's. It is valid until the next call. NULL: no memory; c->failed says so. */
 static inline struct line *lines_append(struct cursor *c)
 {
 	if (!vec_room(&c->cells, c->columns)) {
@@ -14,30 +15,37 @@ static inline struct line *lines_append(struct cursor *c)
 	c->cells.n += c->columns;
 	return line_at(c, c->n_lines++);
 }
+/* Takes the last line away; there is one. */
 static inline void lines_drop_last(struct cursor *c)
 {
 	c->n_lines--;
 	c->cells.n -= c->columns;
 }
+/* Each line_set_ function gives a column of a line its value; column: C_VIEW_NAME. A column that was not set is NULL.
+ * This one: a number. */
 static inline void line_set_int(struct line *l, unsigned column, int64_t v)
 {
 	l->v[column] = (struct cell){CELL_INT, v, 0};
 }
+/* An id; NULL for 0. */
 static inline void line_set_id(struct line *l, unsigned column, uint64_t v)
 {
 	if (v)
 		line_set_int(l, column, (int64_t)v);
 }
+/* A time, ns since 1970; NULL for TIME_NONE and TIME_NEVER. */
 static inline void line_set_time(struct line *l, unsigned column, int64_t t)
 {
 	if (t != TIME_NONE && t != TIME_NEVER)
 		line_set_int(l, column, t);
 }
+/* A text, also an empty one. s is copied to c->text. */
 static inline void line_set_text(struct cursor *c, struct line *l, unsigned column, struct str s)
 {
 	l->v[column] = (struct cell){CELL_TEXT, (int64_t)c->text.n, s.n};
 	buf_str(&c->text, s);
 }
+/* The same of a string; NULL counts as an empty one. */
 static inline void line_set_cstr(struct cursor *c, struct line *l, unsigned column, const char *s)
 {
 	line_set_text(c, l, column, str_of(s));
@@ -55,6 +63,7 @@ static inline void line_set_list(struct cursor *c, struct line *l, unsigned colu
 	l->v[column] = (struct cell){CELL_TEXT, (int64_t)at, c->text.n - at};
 }
 
+/* A text; NULL for an empty one. */
 static inline void line_set_text_if(struct cursor *c, struct line *l, unsigned column, struct str s)
 {
 	if (s.n)

@@ -67,8 +67,9 @@ void vol_free(struct vol *v);
 struct vol *vol_asked(void **req, hid_t id);
 /* What it moved has come to its end; once. */
 void vol_settle(struct vol *req, bool ok);
-/* HDF5's own connector. */
+/* The id of HDF5's own connector, registered the first time and kept: do not close it. Negative: HDF5 failed. */
 hid_t vol_native(void);
+/* The id of the connector under ours; HDF5's own for NULL. Not the caller's to close. */
 hid_t vol_under_of(const struct vol_info *info);
 /* A list of file access for the connector under ours, and from whom; close it by vol_access_close. */
 hid_t vol_access(hid_t access, hid_t *ret_under);

@@ -103,7 +103,6 @@ hid_t vol_native(void)
 	return native;
 }
 
-/* The connector under ours; HDF5's own where none is named. */
 hid_t vol_under_of(const struct vol_info *info)
 {
 	return info ? info->under : vol_native();

@@ -25,7 +25,6 @@ struct jobserver jobserver_find(const struct buf *env)
 	return j;
 }
 
-/* The caller releases it. */
 struct jobserver jobserver_copy(const struct jobserver *j)
 {
 	struct jobserver copy = *j;
@@ -33,7 +32,6 @@ struct jobserver jobserver_copy(const struct jobserver *j)
 	return copy;
 }
 
-/* j is JOBSERVER_NONE then. */
 void jobserver_release(struct jobserver *j)
 {
 	free(j->fifo);

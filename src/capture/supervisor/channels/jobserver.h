@@ -14,9 +14,13 @@ struct jobserver {
 
 #define JOBSERVER_NONE ((struct jobserver){.fds = {-1, -1}})
 
-/* From an environment, NUL-separated: --jobserver-auth=R,W or fifo:PATH, or the older --jobserver-fds=R,W. */
+/* Reads where the tokens are from MAKEFLAGS in env, an environment whose variables end with NUL: --jobserver-auth=R,W
+ * or fifo:PATH, or the older --jobserver-fds=R,W. JOBSERVER_NONE where it does not say. The caller releases the
+ * result. */
 struct jobserver jobserver_find(const struct buf *env);
+/* Gives a copy, which the caller releases; without memory it has no named pipe. */
 struct jobserver jobserver_copy(const struct jobserver *j);
-void jobserver_release(struct jobserver *j); /* ... and none any more */
+/* Frees what j holds, not j itself, which is JOBSERVER_NONE then. */
+void jobserver_release(struct jobserver *j);
 
 #endif

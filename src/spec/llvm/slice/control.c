@@ -319,7 +319,8 @@ static void decide(struct control *c)
 	}
 }
 
-/* Which value a phi node has is decided where its ways come from. */
+/* Adds flows to node, that of the phi node, from the condition and the control of each block that a value of it comes
+ * from: they decide which value it has. */
 static void decide_phi(struct control *c, LLVMValueRef phi, uint32_t node)
 {
 	for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
