@@ -12,8 +12,8 @@ static int find_exec(struct store *s, store_id id, const struct view_exec **ret)
 	return rc < 0 ? rc : *ret != NULL;
 }
 
-/* The same for who asks for what is told with the edges: the exe, the arguments and the rest may be missing. 1, 0:
- * there is none; -errno. *ret lies in the store's reader and lasts until it reads another process. */
+/* Finds an execution for who asks for what is told with the edges: the exe, the arguments and the rest may be
+ * missing. 1, 0: there is none; -errno. *ret lies in the store's reader and is valid until the next question. */
 static int find_exec_edges(struct store *s, store_id id, const struct view_exec **ret)
 {
 	struct reader *r = store_reader(s);

@@ -243,7 +243,7 @@ int store_builds_stamped(struct store *s, uint64_t size, int64_t mtime, store_id
 	return 0;
 }
 
-/* arg: a struct pubid, which gets the build's. Always 0. */
+/* Copies the public id of a build. arg: a struct pubid, which gets the build's. Always 0. */
 static int take_pub(void *arg, const struct store_build *b)
 {
 	*(struct pubid *)arg = b->pub;

@@ -13,7 +13,7 @@ void ios_release(struct ios *l)
 	*l = (struct ios){0};
 }
 
-/* NULL is TIME_NONE. */
+/* The time in a column, ns. NULL is TIME_NONE. */
 static int64_t column_time(sqlite3_stmt *st, int column)
 {
 	return sqlite3_column_type(st, column) == SQLITE_NULL ? TIME_NONE : sqlite3_column_int64(st, column);

@@ -37,6 +37,7 @@ struct tally {
 	struct run_counts n;
 };
 
+/* The smaller of two numbers. */
 static unsigned least(unsigned a, unsigned b)
 {
 	return a < b ? a : b;
@@ -286,7 +287,7 @@ static bool get_counts(struct store *s, struct str kept, struct run_counts *n)
 	return !c.bad;
 }
 
-/* 1: they are kept; 0, -errno. */
+/* Reads the counts of a run that are kept in the index. 1: they are kept; 0, -errno. */
 static int read_kept(struct store *s, store_id run, struct run_counts *ret)
 {
 	sqlite3_stmt *st = store_stmt(s, SQL_run_counts, NULL);
@@ -433,7 +434,8 @@ static bool can_keep(const struct store *s)
 	return s->flags & STORE_WRITE && !s->handed && s->viewing;
 }
 
-/* Keeps them in memory, for stores that cannot be written; all is forgotten when somebody writes the index. */
+/* Keeps the counts of a run. Keeps them in memory, for stores that cannot be written; all is forgotten when somebody
+ * writes the index. */
 static void remember(struct store *s, store_id run, struct str kept)
 {
 	struct counts_kept *k = &s->counted;

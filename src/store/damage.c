@@ -64,7 +64,8 @@ static bool lacks_frames(const struct damage_rows *v, uint64_t session)
 	return false;
 }
 
-/* Leaves out what costs nothing, and the session's number where it is none that is known. 0, -errno. */
+/* Finds out what each damage costs. Leaves out what costs nothing, and the session's number where it is none that is
+ * known. 0, -errno. */
 static int weigh(struct store *s, struct damage_rows *v)
 {
 	size_t kept = 0;
@@ -114,7 +115,7 @@ void damage_forget(struct store *s)
 	s->damages = NULL;
 }
 
-/* info: the session's row. True, too, where that cannot be read. */
+/* Lies a part of the session in that segment? info: the session's row. True, too, where that cannot be read. */
 static bool lies_in(struct str info, uint64_t segment)
 {
 	struct cur c = cur_of(info);

@@ -29,7 +29,7 @@ const char *store_hint_anew(const struct store *s)
 	                 : "stemma index --rebuild rebuilds it from the logs";
 }
 
-/* code: SQLite's. As errno, positive. */
+/* The errno for an error of SQLite. code: SQLite's. As errno, positive. */
 static int errno_of(int code)
 {
 	switch (code & 0xff) {
@@ -173,7 +173,7 @@ int store_max(struct store *s, enum store_sql which, uint64_t *ret, struct err *
 
 /* ---- opening ---- */
 
-/* 0, or -errno with a sentence. */
+/* Executes a statement without rows. 0, or -errno with a sentence. */
 static int exec_sql(struct store *s, const char *sql, struct err *err)
 {
 	if (sqlite3_exec(s->db, sql, NULL, NULL, NULL) != SQLITE_OK)
@@ -324,8 +324,9 @@ static int make_private_file(const char *path, bool fresh, struct err *err)
 	return 0;
 }
 
-/* May nobody of this user's change the index? Where its directory cannot be written, SQLite could not make the files
- * beside it that readers share. 0, -errno with a sentence. */
+/* Finds out whether the index can be opened as one that does not change. May nobody of this user's change the index?
+ * Where its directory cannot be written, SQLite could not make the files beside it that readers share. 0, -errno
+ * with a sentence. */
 static int check_immutable(const char *path, bool *ret, struct err *err)
 {
 	char dir[4096];
@@ -339,7 +340,7 @@ static int check_immutable(const char *path, bool *ret, struct err *err)
 	return 0;
 }
 
-/* immutable: nobody writes it, and nothing is locked. */
+/* Writes the URI by which SQLite opens the index. immutable: nobody writes it, and nothing is locked. */
 static void format_uri(const char *path, bool immutable, char *ret, size_t size)
 {
 	size_t n = (size_t)snprintf(ret, size, "file:");
@@ -424,8 +425,8 @@ static int prepare_file(const char *path, bool write, bool fresh, char *real, bo
 	return rc;
 }
 
-/* fresh: an index that is there is emptied. 0, or -errno with a sentence; s->damaged says whether making it anew would
- * help. */
+/* Opens the index. fresh: an index that is there is emptied. 0, or -errno with a sentence; s->damaged says whether
+ * making it anew would help. */
 static int open_db(struct store *s, const char *path, bool write, bool fresh, struct err *err)
 {
 	char real[PATH_MAX];

@@ -27,7 +27,7 @@ int edges_add(struct edges *e, const struct edge *one)
 	return 0;
 }
 
-/* NULL without memory; valid until the next is appended. */
+/* Appends an edge to be filled in. NULL without memory; valid until the next is appended. */
 static struct edge *edges_append_empty(struct edges *e)
 {
 	struct edge *p = vec_add(e);
@@ -149,7 +149,7 @@ static uint8_t access_reading(const struct pacc *a)
 	return mode & ACCESS_MAPPED ? TERM_reading_mapped : TERM_reading_opened;
 }
 
-/* As gaccess_over. */
+/* When the access ended at the latest, ns. As gaccess_over. */
 static int64_t access_over(const struct pacc *a)
 {
 	if (!layout_get(a->bits, LAYOUT_EARLY, 1) || a->last == TIME_NONE || a->last >= a->to)
@@ -157,7 +157,8 @@ static int64_t access_over(const struct pacc *a)
 	return a->last > a->start ? a->last : a->start;
 }
 
-/* uses: an edge for each version that it may have read, else the one that it made. 0, -ENOMEM. */
+/* Appends the edges of an access. uses: an edge for each version that it may have read, else the one that it made.
+ * 0, -ENOMEM. */
 static int append_access_edges(struct edges *e, const struct pacc *a, bool uses, const struct ids *many)
 {
 	struct edge edge = {.part = a->part,
@@ -307,7 +308,8 @@ struct from {
 	struct edges *e;
 };
 
-/* arg: a struct from; edges to versions that were derived from f->of. 0, -ENOMEM. */
+/* Called for each version of a file: appends arg: a struct from; edges to versions that were derived from f->of. 0,
+ * -ENOMEM. */
 static int add_if_from(void *arg, uint32_t n, const struct pver *v)
 {
 	struct from *f = arg;

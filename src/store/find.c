@@ -49,7 +49,8 @@ static bool enough_holders(void *arg, int64_t t)
 	return later >= h->max;
 }
 
-/* arg: struct holders; of each file that had the path when it had it last. 0, -ENOMEM. */
+/* Called for each name of a path: adds a holder arg: struct holders; of each file that had the path when it had it
+ * last. 0, -ENOMEM. */
 static int add_holder(void *arg, const struct pname *n)
 {
 	struct holders *h = arg;
@@ -226,7 +227,7 @@ struct spans {
 	VEC(struct span) list;
 };
 
-/* arg: struct spans; when its file had that name. 0, -ENOMEM. */
+/* Called for each name of a path: adds a span, arg: struct spans; when its file had that name. 0, -ENOMEM. */
 static int add_span(void *arg, const struct pname *n)
 {
 	struct spans *l = arg;
@@ -474,7 +475,7 @@ int store_exec_at(struct store *s, uint64_t session, uint64_t pid, int64_t start
 
 /* ---- runs ---- */
 
-/* back: 0 the latest, 1 the one before. 1, 0: there is none, -errno. */
+/* The run so many before the latest. back: 0 the latest, 1 the one before. 1, 0: there is none, -errno. */
 static int run_at(struct store *s, int64_t back, store_id *ret)
 {
 	sqlite3_stmt *st = store_stmt(s, SQL_run_latest, NULL);

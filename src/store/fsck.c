@@ -124,7 +124,7 @@ static int check_segment(struct fsck *f, const struct segment *s)
 	return rc;
 }
 
-/* 0, -errno. */
+/* Compares the index with the logs. 0, -errno. */
 static int check_logs(struct fsck *f)
 {
 	struct segments v = {0};

@@ -3,7 +3,7 @@
 
 #include <xxhash.h>
 
-/* Little-endian. */
+/* Appends a number of 8 bytes. Little-endian. */
 static void put64(struct buf *b, uint64_t v)
 {
 	unsigned char p[8];

@@ -201,7 +201,7 @@ int read_session_gaps(struct store *s, uint64_t session, int (*say)(void *arg, u
 	return rc;
 }
 
-/* arg: uint64_t, bits of gaps. */
+/* Called for each gap of a run: adds its reason. arg: uint64_t, bits of gaps. */
 static int add_reason(void *arg, uint64_t run, const struct pproc_gap *g)
 {
 	(void)run;
@@ -215,7 +215,8 @@ struct session_lack {
 	uint64_t bits;
 };
 
-/* arg: struct session_lack; only gaps of a time in which the execution lived. */
+/* Called for each gap of a run: adds what it makes uncertain of an execution. arg: struct session_lack; only gaps of
+ * a time in which the execution lived. */
 static int add_lack(void *arg, uint64_t run, const struct pproc_gap *g)
 {
 	struct session_lack *w = arg;

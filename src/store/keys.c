@@ -249,7 +249,7 @@ static int put_entries(struct store *s, int64_t key, const struct key_entry *v, 
 	return store_run_stmt(s, st, err);
 }
 
-/* 0, or -errno with a sentence. */
+/* Deletes a row of keys. 0, or -errno with a sentence. */
 static int drop_row(struct store *s, int64_t key, struct err *err)
 {
 	sqlite3_stmt *st;
@@ -315,7 +315,7 @@ static int sort_entries(struct key_entry *v, size_t n)
 	return 0;
 }
 
-/* Both in order, each entry once. Appends to *merged, which has room. */
+/* Merges two lists of keys. Both in order, each entry once. Appends to *merged, which has room. */
 static void merge_entries(const struct key_entry *a, size_t na, const struct key_entry *b, size_t nb,
                           struct key_entries *merged)
 {

@@ -51,7 +51,8 @@ static void append_list_delta(struct buf *b, bool exec, uint64_t from, uint64_t 
 	}
 }
 
-/* first: what the row's key says. exec: ids of executions. Appends to out. 0, -ENOMEM, -ENOTRECOVERABLE. */
+/* Decodes a list of ids. first: what the row's key says. exec: ids of executions. Appends to out. 0, -ENOMEM,
+ * -ENOTRECOVERABLE. */
 static int decode_id_list(struct str pack, bool exec, uint64_t first, struct ids *out)
 {
 	const unsigned char *p = (const unsigned char *)pack.p, *end = p + pack.n;
@@ -66,6 +67,7 @@ static int decode_id_list(struct str pack, bool exec, uint64_t first, struct ids
 	return 0;
 }
 
+/* Does the list of that key hold executions? */
 static bool is_exec(uint64_t key)
 {
 	return key >> 56 == LIST_READER;

@@ -93,6 +93,7 @@ static int add_note(struct store *s, struct packed_note *n, uint64_t host, struc
 	return rc;
 }
 
+/* Is the note on what was asked for? */
 static bool is_note_on(const struct note_info *n, enum notes_of of, store_id id)
 {
 	return of == NOTES_RUN ? n->run == id : of == NOTES_FILE ? n->file == id : true;

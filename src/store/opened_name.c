@@ -41,7 +41,7 @@ static int list_opens(struct store *s, store_id exec)
 	return 0;
 }
 
-/* NULL: the execution has not read it. */
+/* Finds when the execution opened a file first. NULL: the execution has not read it. */
 static const struct first_open *find_open(const struct reader *r, store_id file)
 {
 	size_t lo = 0, hi = r->opened.v.n;
@@ -140,7 +140,8 @@ static int are_both_names(struct store *s, uint64_t path, uint64_t shown, const 
 	return rc > 0 && q.to != TIME_NEVER ? 2 : rc;
 }
 
-/* paths: all names that the file ever had; shown: the row of the one that it shows. As store_opened_name. */
+/* Finds the name by which an execution opened a file. paths: all names that the file ever had; shown: the row of the
+ * one that it shows. As store_opened_name. */
 static int find_opened_name(struct store *s, const struct ids *paths, uint64_t shown, const struct first_open *open,
                             struct buf *ret)
 {

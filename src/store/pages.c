@@ -52,7 +52,7 @@ static sqlite3_vfs *real_vfs(const sqlite3_vfs *v)
 	return v->pAppData;
 }
 
-/* As what it is: SQLite's file is its first member. */
+/* The file As what it is: SQLite's file is its first member. */
 static struct pages_file *of(sqlite3_file *f)
 {
 	return (struct pages_file *)f;
@@ -77,7 +77,7 @@ void pages_seal(unsigned char *page, sqlite3_int64 at)
 	memcpy(page + PAGE_BYTES - PAGE_RESERVED, &sum, sizeof(sum));
 }
 
-/* offset: where the page stands, which counts as well. */
+/* Is the checksum of a page right? offset: where the page stands, which counts as well. */
 static bool is_page_intact(const unsigned char *page, sqlite3_int64 offset)
 {
 	uint64_t sum;
@@ -202,6 +202,7 @@ static int pages_fetch(sqlite3_file *f, sqlite3_int64 at, int n, void **ret)
 	return file_is_damaged(p);
 }
 
+/* Called by SQLite; the real file does it. */
 static int pages_unfetch(sqlite3_file *f, sqlite3_int64 at, void *p)
 {
 	return of(f)->real->pMethods->xUnfetch(of(f)->real, at, p);
@@ -243,26 +244,32 @@ int pages_check(sqlite3 *db)
 
 /* The rest is passed on. */
 #define REAL(f) of(f)->real->pMethods
+/* Called by SQLite; the real file does it. */
 static int pages_truncate(sqlite3_file *f, sqlite3_int64 n)
 {
 	return REAL(f)->xTruncate(of(f)->real, n);
 }
+/* Called by SQLite; the real file does it. */
 static int pages_sync(sqlite3_file *f, int flags)
 {
 	return REAL(f)->xSync(of(f)->real, flags);
 }
+/* Called by SQLite; the real file does it. */
 static int pages_size(sqlite3_file *f, sqlite3_int64 *ret)
 {
 	return REAL(f)->xFileSize(of(f)->real, ret);
 }
+/* Called by SQLite; the real file does it. */
 static int pages_lock(sqlite3_file *f, int how)
 {
 	return REAL(f)->xLock(of(f)->real, how);
 }
+/* Called by SQLite; the real file does it. */
 static int pages_unlock(sqlite3_file *f, int how)
 {
 	return REAL(f)->xUnlock(of(f)->real, how);
 }
+/* Called by SQLite; the real file does it. */
 static int pages_reserved(sqlite3_file *f, int *ret)
 {
 	return REAL(f)->xCheckReservedLock(of(f)->real, ret);
@@ -280,26 +287,32 @@ static int pages_control(sqlite3_file *f, int what, void *arg)
 	}
 	return REAL(f)->xFileControl(of(f)->real, what, arg);
 }
+/* Called by SQLite; the real file does it. */
 static int pages_sector(sqlite3_file *f)
 {
 	return REAL(f)->xSectorSize(of(f)->real);
 }
+/* Called by SQLite; the real file does it. */
 static int pages_device(sqlite3_file *f)
 {
 	return REAL(f)->xDeviceCharacteristics(of(f)->real);
 }
+/* Called by SQLite; the real file does it. */
 static int pages_shm_map(sqlite3_file *f, int page, int size, int extend, void volatile **ret)
 {
 	return REAL(f)->xShmMap(of(f)->real, page, size, extend, ret);
 }
+/* Called by SQLite; the real file does it. */
 static int pages_shm_lock(sqlite3_file *f, int at, int n, int flags)
 {
 	return REAL(f)->xShmLock(of(f)->real, at, n, flags);
 }
+/* Called by SQLite; the real file does it. */
 static void pages_shm_barrier(sqlite3_file *f)
 {
 	REAL(f)->xShmBarrier(of(f)->real);
 }
+/* Called by SQLite; the real file does it. */
 static int pages_shm_unmap(sqlite3_file *f, int and_delete)
 {
 	return REAL(f)->xShmUnmap(of(f)->real, and_delete);

@@ -35,6 +35,7 @@ static void forget_rows(struct row_reader *r)
 		r->slots[i].block = 0;
 }
 
+/* Releases the blocks of rows that are kept in memory. */
 static void release_slots(struct row_reader *r)
 {
 	for (size_t i = 0; i < r->n_slots; i++)
@@ -160,7 +161,8 @@ static int fetch_block(struct store *s, enum block_table table, struct row_reade
 	return 2;
 }
 
-/* 1, 0: there is none; -errno. *ret is valid until rows are read outside of a view, or the view ends. */
+/* Reads a row of a table. 1, 0: there is none; -errno. *ret is valid until rows are read outside of a view, or the
+ * view ends. */
 static int read_row(struct store *s, enum block_table table, uint64_t id, struct str *ret)
 {
 	struct reader *reader = store_reader(s);
@@ -343,7 +345,8 @@ int read_version(struct store *s, uint64_t id, struct pver *ret, struct pfile *r
 	return rc;
 }
 
-/* 1: say stopped it; 0, -errno. *n: the number of the first, which goes on. */
+/* Tells `say` of each version of a packed run of them. 1: say stopped it; 0, -errno. *n: the number of the first,
+ * which goes on. */
 static int each_packed_version(struct store *s, struct str pack, uint64_t file, uint32_t *n, struct pver *v,
                                int (*say)(void *arg, uint32_t n, const struct pver *v), void *arg)
 {

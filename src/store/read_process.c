@@ -29,7 +29,7 @@ static struct view_exec *exec_slot(struct process_view *v, uint32_t n)
 	return &v->execs.v[at];
 }
 
-/* 0, -ENOMEM. Of several facts of one kind the first counts. */
+/* Adds a fact about a process. 0, -ENOMEM. Of several facts of one kind the first counts. */
 static int add_process_fact(struct process_view *v, uint64_t session, uint64_t number, const struct pproc_fact *f)
 {
 	switch (f->kind) {

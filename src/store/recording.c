@@ -59,7 +59,8 @@ struct latest {
 	bool found;
 };
 
-/* arg: struct latest. Rows of segments stand in the order in which they were met. */
+/* Called for each part of a session's frames: keeps the latest. arg: struct latest. Rows of segments stand in the
+ * order in which they were met. */
 static int take_latest(void *arg, uint64_t segment, uint64_t from, uint64_t to)
 {
 	struct latest *l = arg;
@@ -93,7 +94,7 @@ struct telling {
 	void *arg;
 };
 
-/* arg: struct telling. */
+/* Called for each part of a session's frames: tells of it. arg: struct telling. */
 static int tell_part(void *arg, uint64_t segment, uint64_t from, uint64_t to)
 {
 	struct telling *t = arg;

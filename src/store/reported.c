@@ -69,7 +69,7 @@ static int decode_event_rows(struct rows *rows, struct reported_list *ret)
 	return 0;
 }
 
-/* st: bound; it is reset. As decode_event_rows. */
+/* Collects the events that a statement selects. st: bound; it is reset. As decode_event_rows. */
 static int collect_events(struct store *s, sqlite3_stmt *st, struct reported_list *ret)
 {
 	struct rows rows = {0};

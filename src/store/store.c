@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* NULL if it is no absolute path. */
+/* The value of a variable that names a folder. NULL if it is no absolute path. */
 static const char *variable(const char *name)
 {
 	const char *v = getenv(name);

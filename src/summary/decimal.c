@@ -57,7 +57,7 @@ struct decimal_parts {
 	int64_t exponent; /* within EXPONENT_MAX and some */
 };
 
-/* s: must be a number of JSON. Parts of it, with the exponent bounded. */
+/* Takes a number apart. s: must be a number of JSON. Parts of it, with the exponent bounded. */
 static struct decimal_parts split_decimal(struct str s)
 {
 	struct decimal_parts d = {.minus = s.p[0] == '-'};

@@ -51,6 +51,7 @@ void jin_release(struct jin *in)
 	buf_release(&in->text);
 }
 
+/* Is it white space of JSON? */
 static bool is_json_space(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';

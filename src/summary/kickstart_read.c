@@ -38,7 +38,8 @@ static bool is_end(struct str line)
 	return false;
 }
 
-/* path: elements, by slashes, from the root; false within what is too deep. */
+/* Is the reader at the element of that path? path: elements, by slashes, from the root; false within what is too
+ * deep. */
 static bool is_at(const struct kickstart_reader *r, const char *path)
 {
 	size_t i = 0;
@@ -55,7 +56,7 @@ static bool is_at(const struct kickstart_reader *r, const char *path)
 
 /* ---- values ---- */
 
-/* What a backslash at place *i of s stands before, into out; *i moves to its last character. */
+/* Appends What a backslash at place *i of s stands before, into out; *i moves to its last character. */
 static void unescape(struct str s, size_t *i, struct buf *out)
 {
 	char c = s.p[++*i];
@@ -104,7 +105,7 @@ static char *copy_value(struct kickstart_reader *r, struct str value)
 	return s;
 }
 
-/* -1 where it is none, or below 0. */
+/* Reads a number with decimals as a whole one. -1 where it is none, or below 0. */
 static int64_t parse_count(struct str value, unsigned decimals)
 {
 	int64_t v;
@@ -189,7 +190,7 @@ static void read_machine(struct kickstart_reader *r, struct str key, struct str 
 	}
 }
 
-/* Nothing of it is known yet. r->ok false: no memory, or PROCESSES_MAX. */
+/* Begins a process of the record. Nothing of it is known yet. r->ok false: no memory, or PROCESSES_MAX. */
 static void new_process(struct kickstart_reader *r)
 {
 	struct summary *s = r->s;
@@ -352,7 +353,7 @@ static void skip_block(struct kickstart_reader *r, size_t indent)
 	}
 }
 
-/* line: of YAML, as kickstart writes it. */
+/* Reads a line of the record. line: of YAML, as kickstart writes it. */
 static void read_kickstart_line(struct kickstart_reader *r, struct str line)
 {
 	size_t indent = indent_of(line);

@@ -38,7 +38,7 @@ static void write_yaml_quoted(struct buf *b, const char *s)
 	buf_char(b, '"');
 }
 
-/* key: with its indentation and colon, as "  name: ". */
+/* Writes a text as a member. key: with its indentation and colon, as " name: ". */
 static void write_yaml_text(struct buf *b, const char *key, const char *value)
 {
 	if (value) {
@@ -64,21 +64,21 @@ static void write_yaml_seconds(struct buf *b, const char *key, int64_t ns)
 	buf_printf(b, "%s%lld.%06d\n", key, (long long)(ns / NS), (int)(ns % NS / 1000));
 }
 
-/* Negative: not known, left out. */
+/* Writes a number as a member. Negative: not known, left out. */
 static void write_yaml_known(struct buf *b, const char *key, int64_t value)
 {
 	if (value >= 0)
 		buf_printf(b, "%s%lld\n", key, (long long)value);
 }
 
-/* NULL: not known. */
+/* A figure of the summary. NULL: not known. */
 static const struct figure *find_known_figure(const struct summary *s, enum figure_name f)
 {
 	const struct figure *v = &s->figure[f];
 	return v->known && v->value >= 0 ? v : NULL;
 }
 
-/* NULL: it has none. Belongs to s. */
+/* The value of a label. NULL: it has none. Belongs to s. */
 static const char *find_label(const struct summary *s, const char *key)
 {
 	for (size_t i = 0; i < s->nlabel; i++)
@@ -87,7 +87,7 @@ static const char *find_label(const struct summary *s, const char *key)
 	return NULL;
 }
 
-/* Nothing at all if no figure is known. */
+/* Writes what the task used. Nothing at all if no figure is known. */
 static void write_usage(struct buf *b, const struct summary *s)
 {
 	static const struct {
@@ -115,7 +115,7 @@ static void write_usage(struct buf *b, const struct summary *s)
 		b->n = empty;
 }
 
-/* As wait gives it; nothing where it is not known. */
+/* Writes how the task ended, As wait gives it; nothing where it is not known. */
 static void write_status(struct buf *b, const struct summary *s)
 {
 	if (s->signal > 0) {
@@ -128,7 +128,7 @@ static void write_status(struct buf *b, const struct summary *s)
 	}
 }
 
-/* Nothing without a process id. What is not known is left out; memory in KiB. */
+/* Writes a process. Nothing without a process id. What is not known is left out; memory in KiB. */
 static void write_yaml_process(struct buf *b, const struct summary_process *p)
 {
 	if (p->pid < 0)
@@ -192,7 +192,7 @@ static void write_mainjob(struct buf *b, const struct summary *s)
 		write_yaml_process(b, &s->process[i]);
 }
 
-/* Nothing at all if nothing of the machine is known. */
+/* Writes the machine. Nothing at all if nothing of the machine is known. */
 static void write_machine(struct buf *b, const struct summary *s)
 {
 	static const struct {

@@ -173,8 +173,8 @@ static int colon_numbers(const char *at, int64_t v[3])
 	return -EINVAL;
 }
 
-/* minutes:seconds, hours:minutes:seconds, days-hours[:minutes[:seconds]], as Slurm has them. ns. -EINVAL: none of
- * these. */
+/* Reads a time: minutes:seconds, hours:minutes:seconds, days-hours[:minutes[:seconds]], as Slurm has them. ns.
+ * -EINVAL: none of these. */
 static int clock_time(const char *text, int64_t *ret)
 {
 	int64_t v[3] = {0}, days = 0;
@@ -224,7 +224,8 @@ static int64_t written_factor(enum kind kind, const char *p, const char *end)
 	return factor;
 }
 
-/* unit: what a number without one means; NULL or "": seconds, bytes, things. */
+/* Reads the value of a limit with its unit. unit: what a number without one means; NULL or "": seconds, bytes,
+ * things. */
 static int value_parse(enum kind kind, const char *text, const char *unit, int64_t *ret)
 {
 	const char *at = text;
@@ -309,7 +310,7 @@ static const char *nearest_name(const char *name)
 	return near;
 }
 
-/* -EINVAL, with the sentence and a hint. */
+/* Reports that no limit is called so. -EINVAL, with the sentence and a hint. */
 static int unknown_name(const char *name, struct err *err)
 {
 	const char *best = nearest_name(name);
@@ -333,7 +334,7 @@ int limit_by_name(const char *name)
 	return -ENOENT;
 }
 
-/* unit: of a value that has none, NULL: the limit's own. 0; -EINVAL with a sentence. */
+/* Sets a limit from its text. unit: of a value that has none, NULL: the limit's own. 0; -EINVAL with a sentence. */
 static int set_limit_value(struct limits *limits, enum limit_name l, const char *value, const char *unit,
                            struct err *err)
 {
@@ -424,7 +425,7 @@ int limits_parse(struct limits *limits, const char *text, struct err *err)
 	return 0;
 }
 
-/* 0; -EINVAL with a sentence. */
+/* Reads a line of a file of limits. 0; -EINVAL with a sentence. */
 static int parse_line(struct limits *limits, const char *line, size_t n, struct err *err)
 {
 	char name[48], value[VALUE_MAX + 2];

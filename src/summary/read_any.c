@@ -54,7 +54,7 @@ static int report_summary(struct each *e, enum summary_form form, struct summary
 
 /* ---- JSON: objects, or lists of them ---- */
 
-/* 0, -errno with a sentence. */
+/* Reads one summary and hands it on. 0, -errno with a sentence. */
 static int read_json_summary(struct each *e, json_t *v, struct err *err)
 {
 	struct summary s;
@@ -63,7 +63,7 @@ static int read_json_summary(struct each *e, json_t *v, struct err *err)
 	return rc < 0 ? rc : report_summary(e, theirs ? SUMMARY_RESOURCE_MONITOR : SUMMARY_STEMMA, &s);
 }
 
-/* 0, what the taker gave, -EBADMSG, -ENOMEM, with a sentence. */
+/* Reads summaries in JSON and hands each on. 0, what the taker gave, -EBADMSG, -ENOMEM, with a sentence. */
 static int read_json_summaries(struct each *e, struct str text, struct err *err)
 {
 	struct jin in;
@@ -91,7 +91,7 @@ static int read_json_summaries(struct each *e, struct str text, struct err *err)
 
 /* ---- lines ---- */
 
-/* 0, what the taker gave, -errno with a sentence. */
+/* Reads kickstart's records and hands each on. 0, what the taker gave, -errno with a sentence. */
 static int read_kickstart_records(struct each *e, struct str text, struct err *err)
 {
 	struct summary s;
@@ -105,7 +105,7 @@ static int read_kickstart_records(struct each *e, struct str text, struct err *e
 	return rc == -ENODATA ? 0 : rc;
 }
 
-/* 0, what the taker gave, -errno with a sentence. */
+/* Reads resource_monitor's summaries and hands each on. 0, what the taker gave, -errno with a sentence. */
 static int read_monitor_lines(struct each *e, struct str text, struct err *err)
 {
 	struct summary s;
@@ -134,7 +134,7 @@ static bool contains_text(struct str text, const char *word)
 	return memmem(text.p, text.n, word, strlen(word)) != NULL;
 }
 
-/* -EBADMSG with the sentence. */
+/* Reports why the text is no summary. -EBADMSG with the sentence. */
 static int refuse_summaries(struct err *err, const char *sentence)
 {
 	return err_set(err, 0, "%s", sentence), -EBADMSG;

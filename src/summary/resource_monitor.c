@@ -51,13 +51,13 @@ static bool is_meta(struct str name)
 
 /* ---- reading ---- */
 
-/* -ENOMEM with a sentence. */
+/* Reports that there is no memory. -ENOMEM with a sentence. */
 static int monitor_no_memory(struct err *err)
 {
 	return err_set(err, ENOMEM, "cannot read the summary");
 }
 
-/* -EBADMSG with a sentence. */
+/* Reports what is wrong with a member. -EBADMSG with a sentence. */
 static int report_bad_field(struct err *err, struct str name, const char *what)
 {
 	return err_set(err, 0, "resource_monitor's '%.*s' %s", name.n > 60 ? 60 : (int)name.n, name.p, what), -EBADMSG;
@@ -211,7 +211,7 @@ bool resource_monitor_is(json_t *value)
 	return json_object_get(value, "monitor_version") || json_is_string(json_object_get(value, "wall_time"));
 }
 
-/* 0, -EBADMSG, -ENOMEM, with a sentence. */
+/* Reads the limits that were exceeded. 0, -EBADMSG, -ENOMEM, with a sentence. */
 static int limits_of(json_t *o, struct summary *s, struct err *err)
 {
 	const char *key;
@@ -227,7 +227,7 @@ static int limits_of(json_t *o, struct summary *s, struct err *err)
 	return rc;
 }
 
-/* 0, -EBADMSG, -ENOMEM, with a sentence. */
+/* Reads a summary in JSON. 0, -EBADMSG, -ENOMEM, with a sentence. */
 static int read_monitor_object(json_t *value, struct summary *s, struct err *err)
 {
 	const char *key;
@@ -321,8 +321,8 @@ static bool is_identifier(struct str s)
 	return true;
 }
 
-/* *ret_any is set where it has a name; comments and what has none are passed over. 0, -EBADMSG, -ENOMEM, with a
- * sentence. */
+/* Reads a line of a summary. *ret_any is set where it has a name; comments and what has none are passed over. 0,
+ * -EBADMSG, -ENOMEM, with a sentence. */
 static int read_monitor_line(struct summary *s, struct str line, bool *ret_any, struct err *err)
 {
 	struct str name, rest;
@@ -389,7 +389,7 @@ static void write_figure_quantity(struct jout *j, const char *name, const char *
 		write_quantity(j, name, unit, value, (unsigned)figure_decimals(f));
 }
 
-/* Nothing if either is not known. */
+/* Writes the sum of two figures. Nothing if either is not known. */
 static void write_figure_sum(struct jout *j, const struct summary *s, const char *name, const char *unit,
                              enum figure_name a, enum figure_name b)
 {
@@ -432,6 +432,7 @@ static void write_monitor_exit(struct jout *j, const struct summary *s)
 	j->comma = true;
 }
 
+/* Writes a text as a member, on a line of its own. */
 static void write_text_pair(struct jout *j, const char *key, struct str text)
 {
 	jout_line(j, 1);

@@ -72,6 +72,7 @@ void summary_init(struct summary *s)
 	*s = (struct summary){.exit_status = -1, .signal = -1};
 }
 
+/* Releases a list of limits. */
 static void summary_free_limits(struct summary_limit *l, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -79,6 +80,7 @@ static void summary_free_limits(struct summary_limit *l, size_t n)
 	free(l);
 }
 
+/* Releases a list of pairs. */
 static void free_pairs(struct summary_pair *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

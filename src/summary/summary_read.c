@@ -13,19 +13,19 @@
 #define PAIRS_MAX 4096
 #define SIGNAL_MAX 126 /* what a wait status can hold */
 
-/* -EBADMSG with a sentence. */
+/* Reports what is wrong with a member. -EBADMSG with a sentence. */
 static int report_bad_member(struct err *err, const char *name, const char *what)
 {
 	return err_set(err, 0, "the summary's '%.100s' %s", name, what), -EBADMSG;
 }
 
-/* -EBADMSG with the sentence. */
+/* Reports why it is no summary. -EBADMSG with the sentence. */
 static int refuse_summary(struct err *err, const char *sentence)
 {
 	return err_set(err, 0, "%s", sentence), -EBADMSG;
 }
 
-/* -ENOMEM with a sentence. */
+/* Reports that there is no memory. -ENOMEM with a sentence. */
 static int summary_no_memory(struct err *err)
 {
 	return err_set(err, ENOMEM, "cannot read the summary");
@@ -62,7 +62,7 @@ static int read_count_member(json_t *o, const char *name, int64_t least, int64_t
 	return 0;
 }
 
-/* -1 where it is not told. */
+/* Reads a number that may be unknown. -1 where it is not told. */
 static int read_known_member(json_t *o, const char *name, unsigned decimals, int64_t *ret, struct err *err)
 {
 	int64_t n = INT64_MIN;
@@ -76,7 +76,7 @@ static int read_known_member(json_t *o, const char *name, unsigned decimals, int
 	return 0;
 }
 
-/* False where there is none. -EBADMSG with a sentence. */
+/* Reads a truth value. False where there is none. -EBADMSG with a sentence. */
 static int read_flag_member(json_t *o, const char *name, bool *ret, struct err *err)
 {
 	json_t *v = json_object_get(o, name);
@@ -86,7 +86,7 @@ static int read_flag_member(json_t *o, const char *name, bool *ret, struct err *
 	return 0;
 }
 
-/* -EBADMSG, -ENOMEM, with a sentence. */
+/* Copies a text of JSON. -EBADMSG, -ENOMEM, with a sentence. */
 static int copy_json_string(const char *name, json_t *v, bool base64, char **ret, struct err *err)
 {
 	struct buf b = {0};
@@ -161,7 +161,8 @@ static int read_exact_pair(const char *name, json_t *v, struct summary_pair *lis
 	return rc;
 }
 
-/* twin: the member with the same pairs as base64, which counts where it is there. -EBADMSG, -ENOMEM. */
+/* Reads an object of texts. twin: the member with the same pairs as base64, which counts where it is there.
+ * -EBADMSG, -ENOMEM. */
 static int read_pair_members(json_t *o, const char *name, const char *twin, struct summary_pair **ret, size_t *ret_n,
                              struct err *err)
 {
@@ -198,7 +199,7 @@ static int read_pair_members(json_t *o, const char *name, const char *twin, stru
 	return 0;
 }
 
-/* 0 also where there is none; -EBADMSG with a sentence. */
+/* Reads a figure. 0 also where there is none; -EBADMSG with a sentence. */
 static int read_figure(json_t *o, enum figure_name f, struct figure *ret, struct err *err)
 {
 	const char *name = figure_key(f);
@@ -232,7 +233,7 @@ static int read_figure(json_t *o, enum figure_name f, struct figure *ret, struct
 	return rc == 0 ? 0 : report_bad_member(err, name, "has a value, bound or method that cannot be read");
 }
 
-/* -EBADMSG, -ENOMEM, with a sentence. */
+/* Reads a limit with the most that was used of it. -EBADMSG, -ENOMEM, with a sentence. */
 static int read_limit(json_t *v, const char *name, struct summary_limit *ret, struct err *err)
 {
 	struct err why = {0};
@@ -247,7 +248,7 @@ static int read_limit(json_t *v, const char *name, struct summary_limit *ret, st
 	return 0;
 }
 
-/* -EBADMSG, -ENOMEM, with a sentence. */
+/* Reads all limits. -EBADMSG, -ENOMEM, with a sentence. */
 static int read_limits(json_t *o, struct summary *s, struct err *err)
 {
 	json_t *all = json_object_get(o, "limits"), *exceeded = json_object_get(o, "limits_exceeded"), *v, *name;
@@ -323,7 +324,7 @@ static int read_summary_process(json_t *v, struct summary_process *p, struct err
 	return read_process_end(v, p, err);
 }
 
-/* 0 also where there are none; -EBADMSG, -ENOMEM, with a sentence. */
+/* Reads the processes of the task. 0 also where there are none; -EBADMSG, -ENOMEM, with a sentence. */
 static int read_processes(json_t *o, struct summary *s, struct err *err)
 {
 	json_t *list = json_object_get(o, "processes");
@@ -346,7 +347,7 @@ static int read_processes(json_t *o, struct summary *s, struct err *err)
 	return 0;
 }
 
-/* 0 also where there are none; -EBADMSG, -ENOMEM, with a sentence. */
+/* Reads the files that the task opened. 0 also where there are none; -EBADMSG, -ENOMEM, with a sentence. */
 static int read_files(json_t *o, struct summary *s, struct err *err)
 {
 	json_t *list = json_object_get(o, "files");
@@ -377,7 +378,7 @@ static int read_files(json_t *o, struct summary *s, struct err *err)
 	return rc;
 }
 
-/* -EBADMSG with a sentence. */
+/* Reads how the task ended. -EBADMSG with a sentence. */
 static int read_exit(json_t *o, struct summary *s, struct err *err)
 {
 	json_t *v = json_object_get(o, "exit_type");
@@ -411,7 +412,7 @@ static int check_summary_format(json_t *o, struct err *err)
 	return 0;
 }
 
-/* -EBADMSG, -ENOMEM, with a sentence: s is to be released then, too. */
+/* Reads a summary. -EBADMSG, -ENOMEM, with a sentence: s is to be released then, too. */
 static int read_summary_object(json_t *o, struct summary *s, struct err *err)
 {
 	int rc = check_summary_format(o, err);

@@ -22,7 +22,7 @@ static int replace_text(char **text, struct buf *out)
 	return 1;
 }
 
-/* 1: it was changed; 0; -ENOMEM. room: a buffer to use. */
+/* Takes secrets out of a text. 1: it was changed; 0; -ENOMEM. room: a buffer to use. */
 static int redact_one(char **text, bool path, const struct redact_watch *watch, struct buf *room)
 {
 	if (!*text)
@@ -56,7 +56,7 @@ static int redact_label(struct summary_pair *label, const struct redact_watch *w
 	return rc;
 }
 
-/* 1: something was changed; 0; -ENOMEM. */
+/* Takes secrets out of a command line. 1: something was changed; 0; -ENOMEM. */
 static int redact_summary_argv(char **argv, const struct redact_watch *watch, struct buf *room)
 {
 	struct redact r = {.watch = watch};

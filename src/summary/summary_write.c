@@ -113,7 +113,7 @@ static void write_limits(struct jout *j, const struct summary *s)
 	jout_close(j, ']');
 }
 
-/* -1 is not known. */
+/* Writes a number that may be unknown. -1 is not known. */
 static void write_known(struct jout *j, const char *name, int64_t value, unsigned decimals)
 {
 	if (value >= 0) {

@@ -31,7 +31,7 @@ void entered_release(struct entered *e)
 	*e = (struct entered){0};
 }
 
-/* 1: the head is over. 0: it goes on; -EBADMSG. */
+/* Reads a line of the head. 1: the head is over. 0: it goes on; -EBADMSG. */
 static int read_entered_head(struct reader *r, const char *p, const char *end)
 {
 	struct trace_info *i = &r->e->info;
@@ -61,7 +61,7 @@ static int read_entered_head(struct reader *r, const char *p, const char *end)
 	return 0; /* others are of a later version */
 }
 
-/* -EBADMSG: no name, or too many; -ENOMEM. */
+/* Reads the line of a function. -EBADMSG: no name, or too many; -ENOMEM. */
 static int function_line(struct reader *r, const char *p, const char *end)
 {
 	struct call_events *e = &r->e->events;
@@ -76,7 +76,7 @@ static int function_line(struct reader *r, const char *p, const char *end)
 	return rc;
 }
 
-/* how: the line's letter: c called, b begun before, o from outside. -EBADMSG, -ENOMEM. */
+/* Reads the line of an entry. how: the line's letter: c called, b begun before, o from outside. -EBADMSG, -ENOMEM. */
 static int enter_line(struct reader *r, char how, const char *p, const char *end)
 {
 	struct call_events *e = &r->e->events;
@@ -111,7 +111,7 @@ static int leave_line(struct reader *r, const char *p, const char *end)
 	return 0;
 }
 
-/* 0, -EBADMSG. */
+/* Reads how the trace ended. 0, -EBADMSG. */
 static int read_entered_end(struct reader *r, const char *p, const char *end)
 {
 	char how[32];

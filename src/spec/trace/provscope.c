@@ -23,7 +23,7 @@ struct maker {
 	struct err *err;
 };
 
-/* -EBADMSG with a sentence. */
+/* Reports what is wrong with a function of the specification. -EBADMSG with a sentence. */
 static int report_bad_function(struct maker *m, const char *function, const char *what)
 {
 	err_set(m->err, 0, "the specification's function '%.200s' %s", function, what);
@@ -51,7 +51,7 @@ static const char *id_text(const json_t *id, char *number, size_t n)
 	return number;
 }
 
-/* -EBADMSG with a sentence, -ENOMEM. */
+/* Adds a node of ProvScope's specification. -EBADMSG with a sentence, -ENOMEM. */
 static int add_node(struct maker *m, const char *function, const json_t *node)
 {
 	const char *type = json_string_value(json_object_get(node, "type"));
@@ -140,7 +140,7 @@ static int append_spec_edges(struct maker *m, const char *function, const json_t
 	return r;
 }
 
-/* -EBADMSG with a sentence, -ENOMEM. */
+/* Adds a function of ProvScope's specification. -EBADMSG with a sentence, -ENOMEM. */
 static int add_function(struct maker *m, const json_t *json)
 {
 	struct spec *s = m->s;

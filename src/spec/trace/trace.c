@@ -278,7 +278,7 @@ static bool edge_leads_to(const struct spec *s, const struct frame *f, uint32_t 
 	return false;
 }
 
-/* -EBADMSG with a sentence; at: in words. */
+/* Reports where a trace does not fit its specification. -EBADMSG with a sentence; at: in words. */
 static int does_not_fit(struct err *err, uint64_t at, const char *what)
 {
 	err_set(err, 0, "the trace does not fit its specification at word %llu: %s", (unsigned long long)at, what);
@@ -380,6 +380,7 @@ int trace_fits(struct trace *t, const struct spec *s, struct err *err)
 
 /* ---- making one ---- */
 
+/* Appends a word of a trace. */
 static void append_trace_word(struct buf *out, uint32_t w)
 {
 	buf_add(out, &w, sizeof(w));

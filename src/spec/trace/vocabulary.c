@@ -20,7 +20,7 @@ void vocabulary_release(struct vocabulary *w)
 	*w = (struct vocabulary){0};
 }
 
-/* 0, -ENOMEM; nothing is lost then. */
+/* Makes the table of words larger. 0, -ENOMEM; nothing is lost then. */
 static int vocabulary_grow(struct vocabulary *w)
 {
 	uint32_t size = w->slot ? 2 * (w->mask + 1) : 256;

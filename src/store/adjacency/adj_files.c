@@ -189,7 +189,8 @@ struct adj_version {
 	struct str gens, derived, readers; /* empty: none */
 };
 
-/* 1; 0: the file's edges do not lie beside the index, ask the rows; -errno. ret points into the mapped file. */
+/* Finds the edges of a version in the files beside the index. 1; 0: the file's edges do not lie beside the index,
+ * ask the rows; -errno. ret points into the mapped file. */
 static int adj_version(struct store *s, store_id id, struct adj_version *ret)
 {
 	struct str row, one = {0};

@@ -27,7 +27,7 @@ static int adj_put_touched(struct adj_process_put *p, store_id exec, enum adj_ed
 	return 1;
 }
 
-/* before: number of the execution before it, of which the difference is written. 0 or -errno. */
+/* Writes an execution. before: number of the execution before it, of which the difference is written. 0 or -errno. */
 static int adj_put_exec(struct adj_process_put *p, uint64_t process, const struct view_exec *e, uint32_t before)
 {
 	uint64_t command;
@@ -98,7 +98,7 @@ int adj_put_process(struct store *s, uint64_t id, struct buf *out)
 #define ADJ_FORK_LEAST 3
 #define ADJ_LINK_LEAST 5
 
-/* 0; damage stays in c->bad; -ENOMEM. */
+/* Reads the forks of a process. 0; damage stays in c->bad; -ENOMEM. */
 static int adj_get_forks(struct store *s, struct cur *c, uint64_t process, struct process_view *v)
 {
 	uint64_t n = cur_u(c);
@@ -125,7 +125,7 @@ static int adj_get_forks(struct store *s, struct cur *c, uint64_t process, struc
 	return !c->bad;
 }
 
-/* 1, 0 damaged, -ENOMEM. */
+/* Reads the executions of a process. 1, 0 damaged, -ENOMEM. */
 static int adj_get_execs(struct store *s, struct cur *c, uint64_t count, struct process_view *v)
 {
 	uint64_t n = 0, bytes = 0;

@@ -441,7 +441,7 @@ int adj_drop(struct store *s, enum block_table table, uint64_t id)
 
 /* ---- publishing ---- */
 
-/* 0, -errno. */
+/* Writes a file of edges. 0, -errno. */
 static int adj_write_all(int fd, const struct adj_header *h, const struct buf *tables, struct str data)
 {
 	int rc = io_write(fd, h, sizeof(*h), NULL);

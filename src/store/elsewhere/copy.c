@@ -26,6 +26,7 @@ struct copy_file {
 	struct copying *c;
 };
 
+/* The file as what it is: SQLite's is its first member. */
 static struct copy_file *copy_of(sqlite3_file *f)
 {
 	return (struct copy_file *)f;
@@ -60,38 +61,45 @@ static int copy_write(sqlite3_file *f, const void *from, int n, sqlite3_int64 at
 	return c->failed < 0 ? SQLITE_IOERR_WRITE : SQLITE_OK;
 }
 
+/* Called by SQLite: the size of the copy, which is empty at first. */
 static int copy_size(sqlite3_file *f, sqlite3_int64 *ret)
 {
 	(void)f;
 	*ret = 0;
 	return SQLITE_OK;
 }
+/* Called by SQLite to sync, lock or unlock: nothing is to be done. */
 static int copy_nothing(sqlite3_file *f, int how)
 {
 	(void)f, (void)how;
 	return SQLITE_OK;
 }
+/* Called by SQLite: nothing is cut off. */
 static int copy_truncate(sqlite3_file *f, sqlite3_int64 n)
 {
 	(void)f, (void)n;
 	return SQLITE_OK;
 }
+/* Called by SQLite: nobody has the copy reserved. */
 static int copy_reserved(sqlite3_file *f, int *ret)
 {
 	(void)f;
 	*ret = 0;
 	return SQLITE_OK;
 }
+/* Called by SQLite: no request is known. */
 static int copy_control(sqlite3_file *f, int what, void *arg)
 {
 	(void)f, (void)what, (void)arg;
 	return SQLITE_NOTFOUND;
 }
+/* Called by SQLite: the unit in which the copy is written, bytes. */
 static int copy_sector(sqlite3_file *f)
 {
 	(void)f;
 	return PAGE_BYTES;
 }
+/* Called by SQLite: the copy has no special abilities. */
 static int copy_device(sqlite3_file *f)
 {
 	(void)f;
@@ -132,12 +140,14 @@ static int copy_open(sqlite3_vfs *v, const char *name, sqlite3_file *f, int flag
 	p->base.pMethods = &copy_methods;
 	return SQLITE_OK;
 }
+/* Called by SQLite: no file is there. */
 static int copy_access(sqlite3_vfs *v, const char *name, int how, int *ret)
 {
 	(void)v, (void)name, (void)how;
 	*ret = 0;
 	return SQLITE_OK;
 }
+/* Called by SQLite: the name as it is. */
 static int copy_full_path(sqlite3_vfs *v, const char *name, int n, char *ret)
 {
 	(void)v;
@@ -160,7 +170,7 @@ static int copy_pages(struct store *s, sqlite3 *to)
 	return code == SQLITE_DONE ? end : code;
 }
 
-/* 0, or -errno with a sentence. */
+/* Copies the index. 0, or -errno with a sentence. */
 static int copy_index(struct store *s, struct copying *c)
 {
 	sqlite3_vfs *usual = sqlite3_vfs_find(NULL), vfs;

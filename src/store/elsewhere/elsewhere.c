@@ -39,13 +39,14 @@ static int elsewhere_read(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
 	return have < (size_t)n ? SQLITE_IOERR_SHORT_READ : SQLITE_OK;
 }
 
+/* Called by SQLite: the size of the file, bytes. */
 static int elsewhere_size(sqlite3_file *f, sqlite3_int64 *ret)
 {
 	*ret = (sqlite3_int64)elsewhere_of(f)->size;
 	return SQLITE_OK;
 }
 
-/* Nothing is written. */
+/* Called by SQLite to write: Nothing is written. */
 static int elsewhere_write(sqlite3_file *f, const void *from, int n, sqlite3_int64 at)
 {
 	(void)f, (void)from, (void)n, (void)at;
@@ -57,28 +58,32 @@ static int elsewhere_truncate(sqlite3_file *f, sqlite3_int64 n)
 	(void)f, (void)n;
 	return SQLITE_READONLY;
 }
-/* Nothing is locked: who reads has one state. */
+/* Called by SQLite to lock or unlock: Nothing is locked: who reads has one state. */
 static int elsewhere_lock(sqlite3_file *f, int how)
 {
 	(void)f, (void)how;
 	return SQLITE_OK;
 }
+/* Called by SQLite: nobody has the file reserved. */
 static int elsewhere_reserved(sqlite3_file *f, int *ret)
 {
 	(void)f;
 	*ret = 0;
 	return SQLITE_OK;
 }
+/* Called by SQLite: no request is known. */
 static int elsewhere_control(sqlite3_file *f, int what, void *arg)
 {
 	(void)f, (void)what, (void)arg;
 	return SQLITE_NOTFOUND;
 }
+/* Called by SQLite: the unit in which a disk would write, bytes. */
 static int elsewhere_sector(sqlite3_file *f)
 {
 	(void)f;
 	return PAGE_BYTES;
 }
+/* Called by SQLite: the file does not change. */
 static int elsewhere_device(sqlite3_file *f)
 {
 	(void)f;
@@ -89,13 +94,14 @@ static int elsewhere_close(sqlite3_file *f)
 	(void)f;
 	return SQLITE_OK;
 }
-/* Nothing of it lies in memory that SQLite could use as it is. */
+/* Called by SQLite: Nothing of it lies in memory that SQLite could use as it is. */
 static int elsewhere_fetch(sqlite3_file *f, sqlite3_int64 at, int n, void **ret)
 {
 	(void)f, (void)at, (void)n;
 	*ret = NULL;
 	return SQLITE_OK;
 }
+/* Called by SQLite: nothing was lent. */
 static int elsewhere_unfetch(sqlite3_file *f, sqlite3_int64 at, void *p)
 {
 	(void)f, (void)at, (void)p;
@@ -142,6 +148,7 @@ static int elsewhere_access(sqlite3_vfs *v, const char *name, int how, int *ret)
 	*ret = 0;
 	return SQLITE_OK;
 }
+/* Called by SQLite to remove a file: nothing is removed. */
 static int elsewhere_delete(sqlite3_vfs *v, const char *name, int sync)
 {
 	(void)v, (void)name, (void)sync;

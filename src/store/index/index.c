@@ -339,7 +339,8 @@ static int index_part_once(struct store *s, const struct store_index_options *o,
 	return rc;
 }
 
-/* The same; where a session turns out to need reading from its beginning, once more. */
+/* Adds a part of the logs to the index; where a session turns out to need reading from its beginning, once more. 0,
+ * -errno with a sentence. */
 static int index_part(struct store *s, const struct store_index_options *o, struct ids *tombstones,
                       const struct damage_rows *before, struct ix_parts *parts, struct err *err,
                       struct store_index_stats *ret)

@@ -34,14 +34,14 @@ static void append_build_string(struct buf *out, struct str s)
 	buf_str(out, s);
 }
 
-/* As a decoded list has it: the number, and the bytes of all. */
+/* Appends a list of texts As a decoded list has it: the number, and the bytes of all. */
 static void append_build_list(struct buf *out, const struct strlist *l)
 {
 	buf_varint(out, l->count);
 	append_build_string(out, l->raw);
 }
 
-/* False: the bytes are no event. ret points into the words of the graph. */
+/* Decodes an event of a build. False: the bytes are no event. ret points into the words of the graph. */
 static bool decode_build_event(struct ix *x, const struct gbuild *g, struct event *ret)
 {
 	struct str bytes = intern_get(&x->g.words, g->bytes);
@@ -77,6 +77,7 @@ static void put_build(struct ix *x, struct buf *out, const struct gbuild *g, con
 	append_interned_or_none(x, out, b->env.raw);
 }
 
+/* Appends what is known of a file of a build. */
 static void append_build_file(struct ix *x, struct buf *out, const struct event_build_file *f)
 {
 	buf_varint(out, f->role);

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-/* 0, -errno with a sentence. */
+/* Deletes the counted calls of a session that is read anew. 0, -errno with a sentence. */
 static int clear_session_calls(struct ix *x, uint64_t session)
 {
 	sqlite3_stmt *st = store_stmt(x->s, SQL_calls_clear, x->err);

@@ -79,7 +79,7 @@ bool ix_damage_is_new(struct ix *x)
 	return is_new;
 }
 
-/* 0, -errno with a sentence. */
+/* Writes a row of damage. 0, -errno with a sentence. */
 static int put_row(struct ix *x, enum damage_kind kind, uint64_t segment, uint64_t start, uint64_t session,
                    uint64_t stop)
 {
@@ -94,7 +94,8 @@ static int put_row(struct ix *x, enum damage_kind kind, uint64_t segment, uint64
 	return store_run_stmt(x->s, st, x->err);
 }
 
-/* which: a statement that deletes rows from a to b, or of a from b on. 0, -errno with a sentence. */
+/* Deletes rows of damage. which: a statement that deletes rows from a to b, or of a from b on. 0, -errno with a
+ * sentence. */
 static int clear_rows(struct ix *x, enum store_sql which, uint64_t a, uint64_t b)
 {
 	sqlite3_stmt *st = store_stmt(x->s, which, x->err);

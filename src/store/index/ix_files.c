@@ -134,7 +134,7 @@ static int versions_put(struct ix *x, struct ix_row *row, uint64_t id, const str
 	return x->b2.failed || row->ver.failed ? ix_oom(x) : 0;
 }
 
-/* index: from 1. NULL: it has none. */
+/* The fingerprint of a file with that number. index: from 1. NULL: it has none. */
 static const struct pfp *fp_of(const struct ix_row *row, uint32_t index)
 {
 	return index && index <= row->f.fps.n ? &row->f.fps.v[index - 1] : NULL;
@@ -301,7 +301,8 @@ static bool may_be_fast(const struct ix *x, uint32_t file, bool outside)
 	       !(x->g.skew && x->g.domains.v[g->domain].network);
 }
 
-/* 1: the file stays as it is, and its new accesses have their uses; 0: it must be resolved. */
+/* Tries to leave a file's versions as they are. 1: the file stays as it is, and its new accesses have their uses; 0:
+ * it must be resolved. */
 static int try_fast(struct ix *x, uint32_t file, struct versions *v)
 {
 	const struct gfile *g = &x->g.files.v[file];
@@ -392,7 +393,7 @@ static int compare_rows(const void *pa, const void *pb)
 	return (a > b) - (a < b);
 }
 
-/* arg: struct lost; is the path still a name of that file? */
+/* Called for each name of a path: arg: struct lost; is the path still a name of that file? */
 static int match_lost_name(void *arg, const struct pname *n)
 {
 	struct lost *l = arg;
@@ -444,7 +445,7 @@ struct old_names {
 	VEC(struct pname) v;
 };
 
-/* 0, -ENOMEM. arg: a struct old_names, which gets a copy. */
+/* Called for each name of a path: collects it. 0, -ENOMEM. arg: a struct old_names, which gets a copy. */
 static int add_old_name(void *arg, const struct pname *n)
 {
 	struct old_names *to = arg;

@@ -97,7 +97,7 @@ int ix_interned(struct ix *x, uint32_t word, uint64_t *ret)
 
 /* ---- domains ---- */
 
-/* 0, -errno with a sentence. */
+/* Writes a file system. 0, -errno with a sentence. */
 static int write_domain(struct ix *x, uint64_t id, const struct gdomain *d)
 {
 	sqlite3_stmt *st = store_stmt(x->s, SQL_domain_put, x->err);
@@ -145,7 +145,7 @@ static int find_domains(struct ix *x, size_t from)
 
 /* ---- paths ---- */
 
-/* dir: the folder's number. */
+/* The hash by which a path is found. dir: the folder's number. */
 static uint32_t path_hash(uint64_t dir, struct str base)
 {
 	return hash_fold(hash_mix(hash_str(base), dir));

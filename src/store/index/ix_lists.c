@@ -12,14 +12,14 @@ struct list_cursor {
 	struct cur c;
 	uint64_t left;
 };
-/* word: a list as facts_list interned it. */
+/* Begins to walk through a list. word: a list as facts_list interned it. */
 static struct list_cursor list_cursor_of(const struct ix *x, uint32_t word)
 {
 	struct list_cursor l = {.c = cur_of(intern_get(&x->g.words, word))};
 	l.left = l.c.p < l.c.end ? cur_u(&l.c) : 0;
 	return l;
 }
-/* False at the end, and where the bytes are damaged. */
+/* Takes the next element of a list. False at the end, and where the bytes are damaged. */
 static bool list_next(struct list_cursor *l, struct str *ret)
 {
 	if (!l->left || l->c.p >= l->c.end)
@@ -88,7 +88,7 @@ int ix_list(struct ix *x, uint32_t word, struct buf *out)
 
 /* ---- fingerprints ---- */
 
-/* 0, -ENOMEM, reported. */
+/* Makes room for fingerprints and files. 0, -ENOMEM, reported. */
 static int grow_fingerprint_tables(struct ix *x)
 {
 #define GROW(to, want, init)                                                                                           \
@@ -148,7 +148,7 @@ static int old_fps(struct ix *x, uint32_t file)
 	return rc;
 }
 
-/* The same fingerprint of the same file, VEC_NONE for none. */
+/* Finds a fingerprint: The same fingerprint of the same file, VEC_NONE for none. */
 static uint32_t find_fp(const struct ix *x, uint32_t file, const struct gfp *fp)
 {
 	uint32_t i;

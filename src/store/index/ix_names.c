@@ -138,7 +138,7 @@ static int compare_had(const void *pa, const void *pb)
 	return a->linked - b->linked;
 }
 
-/* 0, -ENOMEM. arg: a struct had, which gets a copy. */
+/* Called for each name of a path: collects it. 0, -ENOMEM. arg: a struct had, which gets a copy. */
 static int add_had(void *arg, const struct pname *n)
 {
 	struct had *h = arg;
@@ -298,8 +298,8 @@ static int take_replayed_names(struct ix *x)
 	return rc;
 }
 
-/* Replays; a directory rename may put names where nothing was known before: those paths join, and it begins again. 0,
- * -errno with a sentence. */
+/* Finds which names files had when, by what was told: Replays; a directory rename may put names where nothing was
+ * known before: those paths join, and it begins again. 0, -errno with a sentence. */
 static int replay(struct ix *x, struct ix_nodes *queue)
 {
 	int rc = 0;

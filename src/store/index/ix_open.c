@@ -55,7 +55,7 @@ struct open_entry {
 	struct str what;
 };
 
-/* 1, 0 at the end, -ENOTRECOVERABLE. */
+/* Reads the next entry of what is kept of open sessions. 1, 0 at the end, -ENOTRECOVERABLE. */
 static int next_entry(struct cur *c, struct open_entry *ret)
 {
 	if (!cur_more(c))
@@ -281,7 +281,7 @@ int ix_can_go_on(struct ix *x, uint64_t session, uint64_t row, bool *ret)
 
 /* ---- writing ---- */
 
-/* As add_access reads it; nothing where it need not be kept any more. */
+/* Writes an access that has no end yet, As add_access reads it; nothing where it need not be kept any more. */
 static void put_kept_access(struct ix *x, const struct ix_given *g)
 {
 	const struct gaccess *a = &x->g.accesses.v[g->index];

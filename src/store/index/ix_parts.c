@@ -81,7 +81,7 @@ static int scan_place(struct ix *x, const struct ix_place *p)
 	return rc == -ENOMEM ? rc : rc < 0 ? 0 : rc;
 }
 
-/* 0: none of the frames has an event. */
+/* The last event that the frames hold. 0: none of the frames has an event. */
 static uint64_t last_seq_of(const struct collect_frame *v, size_t n)
 {
 	uint64_t last = 0;
@@ -260,7 +260,7 @@ static int choose_part(struct ix *x, struct met_sessions *v)
 	return rc;
 }
 
-/* NULL: the session is none of this part. */
+/* Finds what is taken of a session. NULL: the session is none of this part. */
 static const struct met_session *find_taken(const struct met_sessions *v, uint64_t session)
 {
 	size_t lo = 0, hi = v->n; /* they are in the order of their frames, by session */

@@ -227,7 +227,7 @@ struct names {
 	VEC(struct pname) v;
 };
 
-/* 0, -ENOMEM. arg: a struct names, which gets a copy. */
+/* Called for each name of a path: collects it. 0, -ENOMEM. arg: a struct names, which gets a copy. */
 static int add_stored_name(void *arg, const struct pname *n)
 {
 	struct names *to = arg;

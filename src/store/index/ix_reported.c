@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-/* 0, -errno with a sentence. */
+/* Deletes what programs said in a session that is read anew. 0, -errno with a sentence. */
 static int clear_session_reported(struct ix *x, uint64_t session)
 {
 	static const int clearing[] = {SQL_content_key_clear, SQL_told_clear};

@@ -173,7 +173,8 @@ static int64_t fact_time(const struct ix *x, const struct run_fact *f)
 	return f->kind == RUN_BEGAN ? x->g.runs.v[f->index].key.time : x->g.run_ends.v[f->index].key.time;
 }
 
-/* v: all facts of one run, by session; sections of other sessions stay. 0, or -errno with a sentence. */
+/* Writes the row of a run. v: all facts of one run, by session; sections of other sessions stay. 0, or -errno with a
+ * sentence. */
 static int write_run(struct ix *x, const struct run_fact *v, size_t n)
 {
 	struct buf info = {0}, body = {0};
@@ -452,7 +453,7 @@ static int session_rows(struct ix *x)
 	return rc;
 }
 
-/* 0, -errno with a sentence. */
+/* Writes the rows of the new sessions. 0, -errno with a sentence. */
 static int write_sessions(struct ix *x)
 {
 	int rc = session_rows(x);
@@ -494,7 +495,7 @@ static int find_attached(struct ix *x)
 	return 0;
 }
 
-/* 0, -errno with a sentence. */
+/* Writes lists: executions of runs, children, derived versions, notes. 0, -errno with a sentence. */
 static int write_row_lists(struct ix *x)
 {
 	int rc = ix_pairs_write(x, &x->run_list, LIST_RUN);
@@ -507,7 +508,7 @@ static int write_row_lists(struct ix *x)
 	return rc;
 }
 
-/* 0, -errno with a sentence. */
+/* Writes the keys by which things are found. 0, -errno with a sentence. */
 static int write_keys(struct ix *x)
 {
 	enum keys_when when = x->parts->more ? KEYS_PART : x->continues ? KEYS_LAST_PART : KEYS_ALL;

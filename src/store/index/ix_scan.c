@@ -74,8 +74,8 @@ static void set_file(struct ix_segment *s, const struct stat *st)
 	s->written = (int64_t)st->st_mtim.tv_sec * second + st->st_mtim.tv_nsec;
 }
 
-/* known: how many were in the index, which are sorted. What of the file is new is seen by its size and marks. 0 or
- * -errno. */
+/* Notes a segment that is there. known: how many were in the index, which are sorted. What of the file is new is
+ * seen by its size and marks. 0 or -errno. */
 static int register_segment(struct ix *x, const char *path, size_t known, const struct stat *st)
 {
 	size_t lo = 0, hi = known; /* those that were known are sorted */
@@ -216,7 +216,8 @@ static void leave_begun(struct ix *x, const struct ix_segment *s, size_t first_h
 		x->w.holes.n--;
 }
 
-/* at: the segment in the gather. Taken away meanwhile, or another user's: it counts as not changed. */
+/* Scans the new part of a segment. at: the segment in the gather. Taken away meanwhile, or another user's: it counts
+ * as not changed. */
 static int scan_segment(struct ix *x, struct ix_segment *s, uint32_t at, const char *full)
 {
 	struct err unread = {0};

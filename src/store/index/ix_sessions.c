@@ -90,7 +90,7 @@ struct pkey ix_pkey(const struct ix *x, const struct gkey *k)
 	return (struct pkey){k->time, ix_session_row(x, k->session), k->seq};
 }
 
-/* 0, -ENOMEM. */
+/* Gives a session its row. 0, -ENOMEM. */
 static int set_session_row(struct ix *x, uint32_t i, uint64_t row)
 {
 	x->sessions.v[i].id = row;

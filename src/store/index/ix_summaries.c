@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-/* 0, -errno with a sentence. */
+/* Deletes the summaries of a session that is read anew. 0, -errno with a sentence. */
 static int clear_session_summaries(struct ix *x, uint64_t session)
 {
 	sqlite3_stmt *st = store_stmt(x->s, SQL_summary_clear, x->err);
@@ -29,6 +29,7 @@ static void append_interned(struct ix *x, struct buf *out, struct str s)
 	buf_varint(out, id);
 }
 
+/* Appends a text with its length. */
 static void append_summary_string(struct buf *out, struct str s)
 {
 	buf_varint(out, s.n);
@@ -45,7 +46,7 @@ static void list_add(struct ix *x, const char *text)
 {
 	append_summary_string(&x->b2, str_of(text));
 }
-/* n: elements since list_begin. Both use x->b2. */
+/* Ends a list. n: elements since list_begin. Both use x->b2. */
 static void list_end(struct ix *x, struct buf *out, size_t n)
 {
 	buf_varint(out, n);
@@ -62,7 +63,7 @@ static void put_texts(struct ix *x, struct buf *out, char *const *v, size_t n)
 	list_end(x, out, n);
 }
 
-/* Of a host, what differs from task to task. */
+/* Is it a part of the description Of a host, what differs from task to task. */
 static bool varies(const struct summary_pair *p)
 {
 	return strcmp(p->key, "load") == 0 || strcmp(p->key, "job") == 0;
@@ -87,7 +88,7 @@ static size_t gather_pairs(struct ix *x, const struct summary_pair *v, size_t n,
 	return found;
 }
 
-/* As name=limit, or name=peak/limit. */
+/* Appends limits As name=limit, or name=peak/limit. */
 static void put_limits(struct ix *x, struct buf *out, const struct summary_limit *v, size_t n, bool peak)
 {
 	list_begin(x);

@@ -52,7 +52,7 @@ static uint64_t reader_execution_row(const struct ix *x, uint32_t exec)
 	return exec_id(x->procs.v[x->g.execs.v[exec].proc], x->g.execs.v[exec].n);
 }
 
-/* 0, -errno. Version n of the file was used by exec. */
+/* Adds a reader: 0, -errno. Version n of the file was used by exec. */
 static int add_reader(struct file_writer *w, uint64_t exec, uint32_t n)
 {
 	struct prd *r = vec_add(&w->readers);
@@ -451,7 +451,8 @@ static bool shows_better(const struct pname *a, const struct pname *b)
 	return a->to == TIME_NEVER && a->linked ? a->from < b->from : a->from > b->from;
 }
 
-/* arg: struct shown; the better of two, in whatever order they are met. Always 0. */
+/* Called for each name of a path: keeps the name that the file shows, arg: struct shown; the better of two, in
+ * whatever order they are met. Always 0. */
 static int choose_shown_name(void *arg, const struct pname *n)
 {
 	struct shown *b = arg;
@@ -465,7 +466,7 @@ static int choose_shown_name(void *arg, const struct pname *n)
 	return 0;
 }
 
-/* NULL: it was not loaded. */
+/* Finds what was loaded of a path. NULL: it was not loaded. */
 static const struct ix_loaded_path *loaded_path(const struct ix *x, uint64_t row)
 {
 	uint32_t node = map_get(&x->node_rows, row), at = node == VEC_NONE ? VEC_NONE : x->nodes.v[node].loaded;
@@ -611,7 +612,7 @@ static int check_shown(struct file_writer *w, uint32_t file, const struct ix_row
 	return ix_void_readers(x, x->files.v[file].id, buf_view(&row->rd), row->f.flags & PFILE_SPILLED, row->f.nversion);
 }
 
-/* 0, or -errno with a sentence. */
+/* Writes the row of a file. 0, or -errno with a sentence. */
 static int write_file_row(struct file_writer *w, uint32_t file)
 {
 	struct ix *x = w->x;

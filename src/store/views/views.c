@@ -331,7 +331,8 @@ static int x_disconnect(sqlite3_vtab *v)
 	return SQLITE_OK;
 }
 
-/* idxStr: the columns asked for, in hex; idxNum: 1 + which of keys is compared with =, 0 none. */
+/* Called by SQLite to choose how rows are found. idxStr: the columns asked for, in hex; idxNum: 1 + which of keys is
+ * compared with =, 0 none. */
 static int x_best_index(sqlite3_vtab *v, sqlite3_index_info *info)
 {
 	const struct table_of *t = (const struct table_of *)v;

@@ -47,7 +47,7 @@ void views_builds(struct cursor *c)
 	c->failed |= store_build(c->s, c->unit, build_line, c) < 0;
 }
 
-/* Nothing if it is no digest. */
+/* Sets a column to a digest as text. Nothing if it is no digest. */
 static void line_set_digest(struct cursor *c, struct line *l, unsigned column, struct str bytes)
 {
 	struct digest d;
@@ -59,7 +59,7 @@ static void line_set_digest(struct cursor *c, struct line *l, unsigned column, s
 	line_set_cstr(c, l, column, text);
 }
 
-/* Nothing for no bytes. */
+/* Sets a column to bytes in hexadecimal. Nothing for no bytes. */
 static void line_set_hex(struct cursor *c, struct line *l, unsigned column, struct str bytes)
 {
 	size_t at = c->text.n;

@@ -57,7 +57,7 @@ void views_runs(struct cursor *c)
 	line_set_list(c, l, C_run_labels, &r.labels);
 }
 
-/* Nothing if it is not in the store. */
+/* Fills in the row of an execution. Nothing if it is not in the store. */
 static void fill_execution(struct cursor *c, struct line *l, uint64_t id)
 {
 	struct exec_info x;
@@ -548,7 +548,7 @@ static void put_pairs(struct cursor *c, const struct reported_event *t, const st
 	}
 }
 
-/* first: it must not vary. */
+/* Fills in columns of a property of the machine. first: it must not vary. */
 static void property_more(struct cursor *c, struct line *l, const struct reported_event *t, bool first)
 {
 	line_set_cstr(c, l, C_property_moment, term_name(SET_moment, t->ev.machine.moment));

@@ -85,7 +85,7 @@ static int finish_side(struct again_planning *p, struct again_loaded *s)
 	return r;
 }
 
-/* Release of a side that failed halfway is no error. */
+/* Releases what was loaded of a side. Release of a side that failed halfway is no error. */
 static void release_loaded(struct again_loaded *s)
 {
 	for (size_t i = 0; i < s->n && s->v; i++) {
@@ -117,7 +117,7 @@ static int plan_both_whole(struct again_planning *p)
 	return r;
 }
 
-/* whole: both sides are run as wholes. 0 or -errno. */
+/* Plans what both sides run again. whole: both sides are run as wholes. 0 or -errno. */
 static int plan_sides(struct again_planning *p, bool whole)
 {
 	int r = 0;

@@ -42,7 +42,7 @@ struct reads {
 	const char *cwd;
 };
 
-/* The same for the same path below either side's folder. */
+/* The hash of a path below a folder. The same for the same path below either side's folder. */
 static uint32_t name_hash(const char *path, const char *cwd)
 {
 	return hash_fold(hash_str(str_of(relative_to_cwd(path, cwd))));
@@ -118,7 +118,7 @@ static int read_otherwise(struct again_planning *p, int k, const struct again_ex
 	return r;
 }
 
-/* Both end with NULL; all words in the same order. */
+/* Are both command lines the same? Both end with NULL; all words in the same order. */
 static bool is_same_argv(char *const *a, char *const *b)
 {
 	size_t i = 0;
@@ -154,7 +154,8 @@ static bool same_env(char *const *a, char *const *b)
 	return true;
 }
 
-/* 1, 0 or -errno. 1: they do, in how they ended, arguments, variables or what they read. */
+/* Do two executions that belong together differ? 1, 0 or -errno. 1: they do, in how they ended, arguments, variables
+ * or what they read. */
 static int pair_differs(struct again_planning *p, const struct again_exec *a, const struct again_exec *b)
 {
 	if (a->ending != b->ending || a->code != b->code || !is_same_argv(a->argv, b->argv) || !same_env(a->env, b->env))

@@ -22,7 +22,7 @@ static int compare_by_version_made(const void *x, const void *y)
 	return (a->at > b->at) - (a->at < b->at);
 }
 
-/* *ret_parent: its parent's id, 0. 0, or -errno with a sentence. */
+/* Loads an execution. *ret_parent: its parent's id, 0. 0, or -errno with a sentence. */
 static int load_one(struct again_planning *p, struct again_loaded *s, store_id id, struct again_exec *ret,
                     store_id *ret_parent)
 {
