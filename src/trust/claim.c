@@ -14,13 +14,13 @@ struct reader {
 	size_t left; /* elements */
 };
 
-/* -EBADMSG with a sentence. */
+/* Reports why it is no claim. -EBADMSG with a sentence. */
 static int refuse_claim(struct reader *r, const char *what)
 {
 	return (err_set(r->err, 0, "the claim is malformed: %s", what), -EBADMSG);
 }
 
-/* -ENOMEM with a sentence. */
+/* Reports that there is no memory. -ENOMEM with a sentence. */
 static int claim_oom(struct reader *r)
 {
 	return err_set(r->err, ENOMEM, "cannot read the claim");
@@ -38,7 +38,7 @@ static bool json_scalar(const json_t *j, struct str *ret)
 	return true;
 }
 
-/* -EBADMSG, -ENOMEM, with a sentence. */
+/* Reads the values of an element. -EBADMSG, -ENOMEM, with a sentence. */
 static int values(struct reader *r, struct element *x, const json_t *j)
 {
 	struct str s;
@@ -63,7 +63,7 @@ static int values(struct reader *r, struct element *x, const json_t *j)
 	return 0;
 }
 
-/* -EBADMSG, -ENOMEM, with a sentence. */
+/* Reads a text of an element. -EBADMSG, -ENOMEM, with a sentence. */
 static int read_text_member(struct reader *r, const json_t *o, const char *key, char **ret)
 {
 	struct str s;
@@ -75,6 +75,7 @@ static int read_text_member(struct reader *r, const json_t *o, const char *key, 
 	return element_text(ret, s) ? 0 : claim_oom(r);
 }
 
+/* Is the word in the list, which ends with NULL? */
 static bool is_one_of(const char *word, const char *const *words)
 {
 	for (size_t i = 0; words[i]; i++)
@@ -103,7 +104,7 @@ static int read_detailed(struct reader *r, struct element *x, const json_t *j, b
 	return rc;
 }
 
-/* -EBADMSG, -ENOMEM, with a sentence. */
+/* Reads an element. -EBADMSG, -ENOMEM, with a sentence. */
 static int read_element(struct reader *r, struct elements *e, const char *name, const json_t *j, bool input)
 {
 	struct str key = str_of(name);
@@ -153,7 +154,7 @@ static int read_part(struct reader *r, const json_t *root, const char *key, enum
 	return 0;
 }
 
-/* 0 also where there are none; -EBADMSG, -ENOMEM, with a sentence. */
+/* Reads the runs that a claim is about. 0 also where there are none; -EBADMSG, -ENOMEM, with a sentence. */
 static int read_runs(struct reader *r, const json_t *root, struct claim *c)
 {
 	json_t *j = json_object_get(root, "runs"), *item;
@@ -227,7 +228,7 @@ static int check_members(struct reader *r, const json_t *root)
 	return any ? 0 : refuse_claim(r, "it claims neither inputs nor parameters nor results");
 }
 
-/* The whole claim. -EBADMSG, -ENOMEM, with a sentence. */
+/* Reads The whole claim. -EBADMSG, -ENOMEM, with a sentence. */
 static int document(struct reader *r, const json_t *root, struct claim *c)
 {
 	int64_t format = 0;
@@ -305,7 +306,7 @@ void claim_release(struct claim *c)
 
 /* ---- writing ---- */
 
-/* A number as it stands, or a string. */
+/* Writes a value: A number as it stands, or a string. */
 static void value(struct jout *j, const char *text)
 {
 	size_t n = strlen(text);

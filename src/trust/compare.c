@@ -96,7 +96,7 @@ static bool texts_near(const char *a, const char *b, double relative, double abs
 	}
 }
 
-/* NULL: no memory. Valid until another is added. */
+/* Adds a row to the comparison. NULL: no memory. Valid until another is added. */
 static struct compare_item *append_compared(struct compare *c, const char *name, bool file,
                                             enum compare_verdict verdict)
 {
@@ -181,7 +181,7 @@ static void judge_handed(struct compare_item *i, const struct output *only, cons
 	}
 }
 
-/* printed: digest of what the second run printed, "" not known. 0, -ENOMEM. */
+/* Compares an output of two runs. printed: digest of what the second run printed, "" not known. 0, -ENOMEM. */
 static int one_output(struct compare *c, const struct output *a, const struct output *b, const char *tolerance,
                       const char *printed)
 {
@@ -201,7 +201,7 @@ static int one_output(struct compare *c, const struct output *a, const struct ou
 	return 0;
 }
 
-/* The caller frees it; NULL for NULL and without memory. */
+/* The values with commas between them. The caller frees it; NULL for NULL and without memory. */
 static char *joined(const struct element *x)
 {
 	struct buf b = {0};

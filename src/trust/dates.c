@@ -20,6 +20,7 @@ static unsigned number_at(struct str s, size_t at, size_t n)
 	return v;
 }
 
+/* Is the character at that place one of these? */
 static bool char_at(struct str s, size_t at, const char *which)
 {
 	return at < s.n && s.p[at] && strchr(which, s.p[at]);
@@ -101,6 +102,7 @@ static bool word_at(struct str s, size_t at, const char *words)
 	return false;
 }
 
+/* How many characters that separate parts of a date stand there, at most 3. */
 static size_t blanks_at(struct str s, size_t at)
 {
 	size_t n = 0;

@@ -48,7 +48,7 @@ static int early_path(const char *folder, uint64_t number, char *ret, size_t siz
 	return n > 0 && (size_t)n < size ? 0 : -ENAMETOOLONG;
 }
 
-/* 0; -ENOSPC, -ETIME: the bounds do not allow it; -errno. */
+/* Copies a file before the command can change it. 0; -ENOSPC, -ETIME: the bounds do not allow it; -errno. */
 static int early_copy(struct early_spent *spent, uint64_t room, int from, const char *to)
 {
 	struct kept_bounds b = {room, early_now() + (EARLY_STALL - spent->stall)};
@@ -58,8 +58,8 @@ static int early_copy(struct early_spent *spent, uint64_t room, int from, const 
 	return rc;
 }
 
-/* arg: struct early, in the worker's copy of it. What cannot be copied gets a link in the place of its copy, which
- * leads nowhere: so it is counted. */
+/* Called before a file is opened: copies it. arg: struct early, in the worker's copy of it. What cannot be copied
+ * gets a link in the place of its copy, which leads nowhere: so it is counted. */
 static void keep_early(void *arg, uint64_t number, int folder, const char *path, uint64_t dev, uint64_t ino)
 {
 	const struct early *e = arg;

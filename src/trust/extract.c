@@ -250,7 +250,7 @@ static long find_column(struct csv *c, const char *name)
 	return column;
 }
 
-/* column: from 0. The values of all rows behind c. */
+/* Takes a column of a table as results. column: from 0. The values of all rows behind c. */
 static void take_column(struct taking *t, struct csv *c, long column)
 {
 	struct buf kept = {0};
@@ -328,7 +328,7 @@ static void by_digest(struct taking *t, const char *text, size_t n)
 
 /* ---- guesses ---- */
 
-/* prefix may be NULL. What is no number is passed over. */
+/* Takes a number as a result. prefix may be NULL. What is no number is passed over. */
 static void append_if_number(struct elements *values, const char *prefix, const char *key, const json_t *j)
 {
 	struct buf name = {0};
@@ -343,7 +343,7 @@ static void append_if_number(struct elements *values, const char *prefix, const 
 	buf_release(&name);
 }
 
-/* As hyperfine, Google Benchmark and others write it. false: nothing was found. */
+/* Takes results from a JSON document As hyperfine, Google Benchmark and others write it. false: nothing was found. */
 static bool guess_json(struct elements *values, const char *text, size_t n)
 {
 	static const char *const hyperfine[] = {"mean", "stddev", "median", "user", "system", "min", "max"};

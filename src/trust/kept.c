@@ -117,7 +117,7 @@ int kept_copy(int from, const char *path, unsigned mode, struct kept_bounds *b)
 	return rc;
 }
 
-/* *ret: to be freed. 0, -ENOMEM. */
+/* The path of a kept copy. *ret: to be freed. 0, -ENOMEM. */
 static int kept_path(const char *home, const struct digest *d, char **ret)
 {
 	char text[DIGEST_TEXT];

@@ -110,7 +110,8 @@ static bool os_name(struct reading *r, const char *key)
 	return s.n > 0;
 }
 
-/* Ticks of the first line of /proc/stat: user nice system idle iowait irq softirq steal guest guest_nice. */
+/* Reads how busy the processors were: Ticks of the first line of /proc/stat: user nice system idle iowait irq
+ * softirq steal guest guest_nice. */
 static bool ticks(struct reading *r, bool stolen)
 {
 	unsigned long long v[8];
@@ -165,7 +166,7 @@ static bool cgroup_limit(struct reading *r, const char *file)
 	return true;
 }
 
-/* Those that are set, by name. */
+/* Reads the limits of resources: Those that are set, by name. */
 static bool rlimits(struct reading *r, const char *key)
 {
 	(void)key;
@@ -212,7 +213,7 @@ static bool file_system(struct reading *r, const char *key)
 	return found;
 }
 
-/* key: not used. */
+/* Reads how many ticks the processors were busy. key: not used. */
 static bool cpu_busy(struct reading *r, const char *key)
 {
 	(void)key;
@@ -226,7 +227,7 @@ static bool cpu_stolen(struct reading *r, const char *key)
 	return ticks(r, true);
 }
 
-/* False with a library that is not glibc. */
+/* Reads the version of the C library. False with a library that is not glibc. */
 static bool libc_version(struct reading *r, const char *key)
 {
 	(void)key;
@@ -240,7 +241,7 @@ static bool own_cgroup(struct reading *r, const char *key)
 	return cgroup_of(r->out, sizeof(r->out));
 }
 
-/* Policy and niceness. */
+/* Reads how this process is scheduled: Policy and niceness. */
 static bool scheduler(struct reading *r, const char *key)
 {
 	static const char *const policies[] = {"other", "fifo", "rr", "batch", "?", "idle", "deadline"};
@@ -320,7 +321,7 @@ static bool format_property(struct reading *r, const char *name, const char *key
 	return system_word(r, name);
 }
 
-/* false: not known. *ret is valid until the next one. */
+/* Reads a property of the machine. false: not known. *ret is valid until the next one. */
 static bool read_property(struct reading *r, const struct property *p, struct str *ret)
 {
 	if (p->how == made) {

@@ -54,7 +54,8 @@ static int compare_numbers(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* What one number a claim gives is compared with where several runs gave several. False: it is not known how. */
+/* The number What one number a claim gives is compared with where several runs gave several. False: it is not known
+ * how. */
 static bool combined(const struct element *seen, const char *statistic, double *ret)
 {
 	double *v = malloc(seen->n * sizeof(*v)), sum = 0;
@@ -119,7 +120,7 @@ static int compare_values(const void *a, const void *b)
 	return strcmp(s, t);
 }
 
-/* The same values in whatever order: both sorted, numbers by size. */
+/* Are the values of both elements the same: The same values in whatever order: both sorted, numbers by size. */
 static bool bags_same(const struct element *a, const struct element *b, double relative, double absolute)
 {
 	struct element x = *a, y = *b;
@@ -164,7 +165,7 @@ static bool agrees_with_every(const char *value, const struct element *seen, dou
 	return same;
 }
 
-/* *ret_eps: within the tolerance. */
+/* Does what was seen agree with what is claimed? *ret_eps: within the tolerance. */
 static bool agree(const struct element *claim, const struct element *seen, double relative, double absolute,
                   bool *ret_eps)
 {
@@ -197,7 +198,7 @@ static struct trust_difference *append_difference(struct trust *t, enum trust_pa
 	return &t->v[t->n++];
 }
 
-/* What both sides have. 0; -EINVAL, -ENOMEM, with a sentence. */
+/* Compares What both sides have. 0; -EINVAL, -ENOMEM, with a sentence. */
 static int both(const struct element *c, const struct element *s, enum trust_part part, const char *tolerance,
                 struct trust_factor *f, struct err *err, struct trust *t)
 {
@@ -226,7 +227,8 @@ static int both(const struct element *c, const struct element *s, enum trust_par
 	return d ? 0 : -ENOMEM;
 }
 
-/* Both are sorted by name. Names that one side alone has differ. 0; -EINVAL, -ENOMEM. */
+/* Compares one part of a claim with what was seen. Both are sorted by name. Names that one side alone has differ. 0;
+ * -EINVAL, -ENOMEM. */
 static int measure_part(struct trust_side *seen, struct trust_side *claim, enum trust_part part, const char *tolerance,
                         struct trust_factor *f, struct err *err, struct trust *t)
 {
@@ -263,7 +265,7 @@ static int measure_part(struct trust_side *seen, struct trust_side *claim, enum 
 	return rc;
 }
 
-/* The part that does not differ, 0 to 1; of nothing 1. */
+/* The factor of one part: The part that does not differ, 0 to 1; of nothing 1. */
 static double factor(size_t differ, size_t most)
 {
 	double v = most ? 1 - (double)differ / (double)most : differ ? 0 : 1;
@@ -280,7 +282,8 @@ static void compute_factor(struct trust_factor *f)
 	f->literal = most ? 1 - (double)f->exclusive / (double)most : NAN;
 }
 
-/* A claim need not list every invariant: only those it names are compared. 0; -EINVAL, -ENOMEM. */
+/* Compares what should not vary. A claim need not list every invariant: only those it names are compared. 0;
+ * -EINVAL, -ENOMEM. */
 static int invariants(struct trust_side *seen, struct trust_side *claim, struct err *err, struct trust *t)
 {
 	struct trust_factor unused = {0};

@@ -51,7 +51,7 @@ bool trust_record_pairs(const struct elements *e, bool redacted, struct buf *tex
 	return v && !text->failed;
 }
 
-/* moment: a TERM_moment_. Any set may be NULL. 0, -ENOMEM. */
+/* Writes what the machine was like. moment: a TERM_moment_. Any set may be NULL. 0, -ENOMEM. */
 static int put_machine(struct writing *w, unsigned moment, const struct elements *invariant,
                        const struct elements *variant, const struct elements *parameter)
 {
@@ -199,7 +199,8 @@ static int record_early(struct writing *w, const struct session_file *f)
 	return 1;
 }
 
-/* usage: a TERM_usage_. What cannot be read is recorded, with the reason. Outputs without a name are passed over. */
+/* Writes the digest of a file. usage: a TERM_usage_. What cannot be read is recorded, with the reason. Outputs
+ * without a name are passed over. */
 static void record_digest(struct writing *w, const struct session_file *f, unsigned usage)
 {
 	char text[DIGEST_TEXT] = "";
@@ -226,7 +227,7 @@ static void record_digest(struct writing *w, const struct session_file *f, unsig
 	put_digest(w, f, usage, text, *text ? &st : NULL, why);
 }
 
-/* n: bytes. */
+/* Appends a build-id. n: bytes. */
 static void print_build_id(struct buf *b, const unsigned char *id, int n)
 {
 	buf_str(b, str_of("build-id:"));

@@ -62,7 +62,7 @@ static void on_file_event(struct reading *r, const struct event *ev)
 	f->n++;
 }
 
-/* num: the session's; NULL: not known, or 0. */
+/* What is known of a file of the session. num: the session's; NULL: not known, or 0. */
 static struct session_file *session_file_of(struct reading *r, uint64_t num)
 {
 	uint32_t i = num ? map_get(&r->by_num, num) : VEC_NONE;

@@ -24,7 +24,7 @@ struct one {
 	VEC(store_id) made, used, streams;
 };
 
-/* -ENOMEM with a sentence. */
+/* Reports that there is no memory. -ENOMEM with a sentence. */
 static int witness_oom(struct err *err)
 {
 	return err_set(err, ENOMEM, "cannot read what the runs used");
@@ -51,6 +51,7 @@ static bool named_in(const struct strlist *argv, struct str path)
 	return false;
 }
 
+/* Is a file of that kind a stream? */
 static bool is_stream(uint64_t kind)
 {
 	return kind == TERM_kind_pipe || kind == TERM_kind_fifo || kind == TERM_kind_socket;
@@ -98,7 +99,7 @@ static int uses_of(struct one *r, store_id exec, struct edges *e)
 	return rc < 0 ? rc : 0;
 }
 
-/* Both sorted. 0, -errno with a sentence. */
+/* Collects what the run's executions used and made. Both sorted. 0, -errno with a sentence. */
 static int collect_used_and_made(struct one *r)
 {
 	store_id *execs = NULL;
@@ -192,7 +193,7 @@ static int append_input(struct one *r, store_id version)
 	return ok ? 0 : witness_oom(r->err);
 }
 
-/* What was used and not made in the run itself. 0, -errno. */
+/* Finds the inputs: What was used and not made in the run itself. 0, -errno. */
 static int inputs(struct one *r)
 {
 	int rc = collect_used_and_made(r);
@@ -219,7 +220,8 @@ static void pairs(struct elements *to, const struct strlist *l)
 	}
 }
 
-/* Machine, environment and parameters; these from the command line where none were recorded. 0, -errno. */
+/* Adds properties of the run: Machine, environment and parameters; these from the command line where none were
+ * recorded. 0, -errno. */
 static int properties(struct one *r, const struct run_info *run)
 {
 	struct reported_list l;
@@ -306,7 +308,7 @@ static bool same_values(const struct element *a, const struct element *b)
 	return true;
 }
 
-/* False: no memory. */
+/* Appends values of an element. False: no memory. */
 static bool append_values(struct element *to, const struct element *from)
 {
 	for (size_t k = 0; k < from->n; k++)
@@ -383,7 +385,7 @@ static int add_run(struct witness *ret, struct one *r)
 	return ok ? 0 : witness_oom(r->err);
 }
 
-/* -ENOENT with a sentence: it is not recorded; -errno. */
+/* Reads a run as one of a benchmark. -ENOENT with a sentence: it is not recorded; -errno. */
 static int read_run(struct store *s, store_id id, const struct witness_options *o, struct err *err, struct witness *ret)
 {
 	struct one r = {.s = s, .o = o, .err = err, .run = id};
@@ -445,7 +447,7 @@ void witness_release(struct witness *x)
 
 /* ---- which runs ---- */
 
-/* 1, -ENOMEM with a sentence. */
+/* Appends the id of a run. 1, -ENOMEM with a sentence. */
 static int append_run_id(store_id **ids, size_t *n, store_id id, struct err *err)
 {
 	store_id *more = realloc(*ids, (*n + 1) * sizeof(*more));
@@ -456,7 +458,7 @@ static int append_run_id(store_id **ids, size_t *n, store_id id, struct err *err
 	return 1;
 }
 
-/* 1; 0, -ENOTUNIQ with a sentence; -errno. */
+/* Finds a run by its id. 1; 0, -ENOTUNIQ with a sentence; -errno. */
 static int find_one_run(struct store *s, const char *text, struct err *err, store_id *ret)
 {
 	int rc = store_find_run(s, text, ret);

@@ -62,7 +62,7 @@ static int look_alone(struct again_planning *p, struct again_loaded *s, size_t a
 	return r;
 }
 
-/* NULL without memory. Valid until the next. */
+/* Adds a step of what is run again. NULL without memory. Valid until the next. */
 static struct again_step *add_step(struct again_loaded *s, size_t top)
 {
 	struct again_step *v = realloc(s->out->v, (s->out->n + 1) * sizeof(*v));
@@ -354,8 +354,8 @@ static int check_read_order(struct again_planning *p, struct again_loaded *s, st
 	return r;
 }
 
-/* The same of all that the steps read: would one find what a later one left, or the other way round? Then the order of
- * single programs is not enough. 0, -errno. */
+/* Checks the order of all that the steps read: would one find what a later one left, or the other way round? Then
+ * the order of single programs is not enough. 0, -errno. */
 static int check_all_read_orders(struct again_planning *p, struct again_loaded *s)
 {
 	int r = 0;

@@ -27,7 +27,7 @@ static int refuse_key(struct reader *r, const struct toml_key *k, const char *wh
 	return (err_set(r->err, 0, "%s, line %u: %s: %s", r->name, k->line, k->key, what), -EINVAL);
 }
 
-/* -ENOMEM with a sentence. */
+/* Reports that there is no memory. -ENOMEM with a sentence. */
 static int benchfile_oom(struct reader *r)
 {
 	return err_set(r->err, ENOMEM, "cannot read '%s'", r->name);
@@ -46,7 +46,7 @@ static int read_text_value(struct reader *r, const struct toml_key *k, char **re
 	return 0;
 }
 
-/* 0, negative with a sentence. */
+/* Reads a truth value. 0, negative with a sentence. */
 static int flag(struct reader *r, const struct toml_key *k, bool *ret)
 {
 	if (k->list || k->n != 1 || (strcmp(k->value[0], "true") != 0 && strcmp(k->value[0], "false") != 0))
@@ -68,7 +68,7 @@ static int read_count(struct reader *r, const struct toml_key *k, uint64_t *ret)
 	return 0;
 }
 
-/* A key before all tables. -EINVAL, -ENOMEM, with a sentence. */
+/* Takes A key before all tables. -EINVAL, -ENOMEM, with a sentence. */
 static int top(struct reader *r, const struct toml_key *k)
 {
 	struct benchfile *b = r->out;
@@ -91,7 +91,7 @@ static int top(struct reader *r, const struct toml_key *k)
 	return b->command ? 0 : benchfile_oom(r);
 }
 
-/* Where a parameter is found. -EINVAL, -ENOMEM, with a sentence. */
+/* Takes a key of the parameters: Where a parameter is found. -EINVAL, -ENOMEM, with a sentence. */
 static int parameter(struct reader *r, const struct toml_key *k)
 {
 	struct benchfile *b = r->out;
@@ -113,7 +113,7 @@ static int parameter(struct reader *r, const struct toml_key *k)
 	return refuse_key(r, k, "is none of \"-k\", \"--k\", \"@2\", \"env:NAME\", \"FILE:KEY\"");
 }
 
-/* Expressions are tried. -EINVAL, -ENOMEM, with a sentence. */
+/* Takes the pattern by which a result is found. Expressions are tried. -EINVAL, -ENOMEM, with a sentence. */
 static int pattern(struct reader *r, const struct toml_key *k, struct extractor *x, enum extract_how how)
 {
 	if (x->how != EXTRACT_GUESS)
@@ -157,7 +157,8 @@ static const struct {
 	enum extract_how how;
 } result_patterns[] = {{"regex", EXTRACT_REGEX}, {"pointer", EXTRACT_POINTER}, {"column", EXTRACT_COLUMN}};
 
-/* 1: it was none of those keys. 0; -EINVAL, -ENOMEM, with a sentence. */
+/* Takes a key of a result that is a text or a truth value. 1: it was none of those keys. 0; -EINVAL, -ENOMEM, with a
+ * sentence. */
 static int read_plain_key(struct reader *r, const struct toml_key *k, struct extractor *x)
 {
 	for (size_t i = 0; i < sizeof(result_texts) / sizeof(*result_texts); i++)
@@ -172,7 +173,7 @@ static int read_plain_key(struct reader *r, const struct toml_key *k, struct ext
 	return 1;
 }
 
-/* 0, negative with a sentence. */
+/* Takes which of a program's own figures is the result. 0, negative with a sentence. */
 static int read_figure(struct reader *r, const struct toml_key *k, struct extractor *x)
 {
 	int rc = pattern(r, k, x, EXTRACT_FIGURE);
@@ -181,7 +182,7 @@ static int read_figure(struct reader *r, const struct toml_key *k, struct extrac
 	return rc;
 }
 
-/* -EINVAL, -ENOMEM, with a sentence. */
+/* Takes the tolerance of a result. -EINVAL, -ENOMEM, with a sentence. */
 static int read_tolerance(struct reader *r, const struct toml_key *k, struct extractor *x)
 {
 	double unused;
@@ -191,7 +192,7 @@ static int read_tolerance(struct reader *r, const struct toml_key *k, struct ext
 	return rc;
 }
 
-/* A key of the k->index-th result. -EINVAL, -ENOMEM, with a sentence. */
+/* Takes a key of a result, the k->index-th [[results]] of the file. 0; -EINVAL, -ENOMEM, with a sentence. */
 static int result(struct reader *r, const struct toml_key *k)
 {
 	struct benchfile *b = r->out;

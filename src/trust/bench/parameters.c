@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* -k 5, -k5 (one dash, one letter), --k=5, --k 5; a flag alone is `true`. NULL: it is not there. */
+/* The value of an option in a command line: -k 5, -k5 (one dash, one letter), --k=5, --k 5; a flag alone is `true`.
+ * NULL: it is not there. */
 static const char *option(char *const *argv, const char *name)
 {
 	size_t n = strlen(name);

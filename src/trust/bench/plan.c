@@ -40,7 +40,7 @@ static void add_plan_file(struct plan_files *f, const char *name, const char *pa
 	elements_add(&f->v, str_of(name), str_of(text));
 }
 
-/* As execvp finds it. */
+/* Adds the file of a program, As execvp finds it. */
 static void add_program(struct plan_files *f, const char *name)
 {
 	const char *dirs = getenv("PATH");
@@ -92,7 +92,7 @@ struct plan_lists {
 	size_t argc, n_parameters, n_invariants;
 };
 
-/* False: no memory. release_lists frees in both cases. */
+/* Makes the lists of a plan's event. False: no memory. release_lists frees in both cases. */
 static bool make_lists(const struct plan *p, const struct plan_files *f, struct plan_lists *l)
 {
 	l->argc = redact_argv(&l->words, p->argv);

@@ -46,14 +46,14 @@ static void copy_id(char ret[27], struct str s)
 	snprintf(ret, 27, "%.*s", (int)s.n, s.p ? s.p : "");
 }
 
-/* SIZE_MAX: there is none. */
+/* The place of a plan. SIZE_MAX: there is none. */
 static size_t plan_index(struct gathering *g, struct str id)
 {
 	uint32_t at = map_get(&g->by_id, hash_bytes(id.p, id.n));
 	return at != VEC_NONE && str_is(id, g->plans.v[at].id) ? at : SIZE_MAX;
 }
 
-/* NULL without memory. A second one of the same id is kept, and not found by it. */
+/* Adds a plan. NULL without memory. A second one of the same id is kept, and not found by it. */
 static struct known_plan *add_plan(struct gathering *g, struct str id)
 {
 	struct known_plan *p = vec_add(&g->plans);
@@ -82,7 +82,8 @@ static void add_list(struct digest_sum *sum, const struct strlist *l, const char
 	digest_add(sum, "\377\377\377\377\377\377\377\377", 8); /* no length: the list is over */
 }
 
-/* Plans of the same command, files, parameters and machine have the same. */
+/* The hash by which plans are like each other: Plans of the same command, files, parameters and machine have the
+ * same. */
 static void likeness(const struct event_plan *p, struct digest *ret)
 {
 	struct digest_sum sum;
@@ -207,7 +208,7 @@ static int gather_labelled(struct gathering *g)
 	return rc;
 }
 
-/* The plans of the given runs, and those like them. */
+/* Chooses the plans that are told of: The plans of the given runs, and those like them. */
 static void choose(struct gathering *g)
 {
 	for (size_t i = 0; i < g->plans.n; i++) {
@@ -240,7 +241,7 @@ static int report_ids(const struct gathering *g, struct plans *ret)
 	return ret->ids && ret->seals ? 0 : -ENOMEM;
 }
 
-/* n_given: runs that were asked for. 0, -ENOMEM. */
+/* Reports the runs of the chosen plans. n_given: runs that were asked for. 0, -ENOMEM. */
 static int report_runs(const struct gathering *g, size_t n_given, struct plans *ret)
 {
 	ret->others = calloc(g->runs.n + 1, sizeof(*ret->others));

@@ -24,13 +24,13 @@ static int refuse_line(struct reader *r, const char *what)
 	return (err_set(r->err, 0, "%s, line %u: %s", r->name, r->line, what), -EBADMSG);
 }
 
-/* -ENOMEM with a sentence. */
+/* Reports that there is no memory. -ENOMEM with a sentence. */
 static int toml_oom(struct reader *r)
 {
 	return err_set(r->err, ENOMEM, "cannot read '%s'", r->name);
 }
 
-/* Blanks and comments; with lines, also ends of lines. */
+/* Skips Blanks and comments; with lines, also ends of lines. */
 static void skip(struct reader *r, bool lines)
 {
 	while (r->p < r->end) {
@@ -46,12 +46,13 @@ static void skip(struct reader *r, bool lines)
 	}
 }
 
+/* Can it stand in a key without quotation marks? */
 static bool is_bare_char(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '-';
 }
 
-/* Behind the backslash. -EBADMSG with a sentence. */
+/* Reads an escape of a string. Behind the backslash. -EBADMSG with a sentence. */
 static int escape(struct reader *r, struct buf *b)
 {
 	static const char from[] = "btnfre\"\\", to[] = "\b\t\n\f\r\033\"\\";
@@ -113,7 +114,7 @@ static int parse_name(struct reader *r, struct buf *b)
 	return b->failed ? toml_oom(r) : 0;
 }
 
-/* Nothing but a comment may follow. -EBADMSG with a sentence. */
+/* Ends a line: Nothing but a comment may follow. -EBADMSG with a sentence. */
 static int end_of_line(struct reader *r)
 {
 	skip(r, false);
@@ -124,7 +125,7 @@ static int end_of_line(struct reader *r)
 	return 0;
 }
 
-/* 0, -ENOMEM with a sentence. */
+/* Adds a value to a key. 0, -ENOMEM with a sentence. */
 static int add_value(struct reader *r, struct toml_key *k, struct buf *b)
 {
 	char **more = realloc(k->value, (k->n + 1) * sizeof(*more));
@@ -197,7 +198,7 @@ static int parse_list(struct reader *r, struct toml_key *k, struct buf *b)
 	}
 }
 
-/* index: which of an array of tables. */
+/* Is the key one of that table? index: which of an array of tables. */
 static bool same_table(const struct toml_key *k, const char *table, unsigned index)
 {
 	return k->index == index && !strcmp(k->table, table);
@@ -233,7 +234,7 @@ static int key_value(struct reader *r, struct buf *b)
 	return rc < 0 ? rc : end_of_line(r);
 }
 
-/* [NAME] or [[NAME]], the next of its name. -EBADMSG with a sentence, -ENOMEM. */
+/* Reads the head of a table: [NAME] or [[NAME]], the next of its name. -EBADMSG with a sentence, -ENOMEM. */
 static int table(struct reader *r, struct buf *b)
 {
 	bool array = r->end - r->p > 1 && r->p[1] == '[';

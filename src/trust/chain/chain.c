@@ -123,7 +123,7 @@ void chain_hash_seal(const struct event_seal *s, int64_t time, struct digest *re
 	digest_end(&sum, ret);
 }
 
-/* Eight bytes, the least significant first. */
+/* The number that eight bytes are, Eight bytes, the least significant first. */
 static uint64_t little(const char *p)
 {
 	uint64_t v = 0;
@@ -227,7 +227,7 @@ static int first_events(void *arg, const struct event *ev)
 	return l->p->keeping;
 }
 
-/* 0, -ENOMEM. ev: a plan event. */
+/* Notes a plan. 0, -ENOMEM. ev: a plan event. */
 static int take_plan(struct chain *c, const struct event *ev)
 {
 	struct chain_planned *x = vec_add(&c->planned);
@@ -238,7 +238,7 @@ static int take_plan(struct chain *c, const struct event *ev)
 	return 0;
 }
 
-/* 0, -ENOMEM. */
+/* Notes what was forgotten: a session or a run. 0, -ENOMEM. */
 static int take_tombstone(struct chain *c, const struct event_tombstone *t)
 {
 	bool ok = !t->dead || map_set(&c->dead, t->dead, 1);

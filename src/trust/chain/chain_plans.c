@@ -36,7 +36,7 @@ static __attribute__((format(printf, 2, 3))) void plan_problem(struct checking_p
 	va_end(ap);
 }
 
-/* bench:XXXXXXXX, as people type it. */
+/* The name of a plan, bench:XXXXXXXX, as people type it. */
 static const char *plan_name(const char *id)
 {
 	static char text[40];
@@ -45,7 +45,7 @@ static const char *plan_name(const char *id)
 	return text;
 }
 
-/* NULL: there is none. */
+/* Finds a plan by its id. NULL: there is none. */
 static struct plan_state *find_plan(struct checking_plans *x, const char *id)
 {
 	uint32_t at = map_get(&x->by_id, hash_bytes(id, strlen(id)));
@@ -66,7 +66,8 @@ static struct plan_state *plan_at(struct checking_plans *x, const char *id)
 	return p;
 }
 
-/* VEC_NONE: the record has no such run that says that a benchmark made it. */
+/* Which repetition of its benchmark a run was. VEC_NONE: the record has no such run that says that a benchmark made
+ * it. */
 static uint32_t part_of_run(const struct checking_plans *x, const char *run)
 {
 	uint32_t at = map_get(&x->runs, hash_bytes(run, strlen(run)));

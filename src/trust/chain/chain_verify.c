@@ -240,7 +240,7 @@ static void check_head(struct verifying *v)
 	        (unsigned long long)h.number, host, hex, (unsigned long long)last);
 }
 
-/* expect: a hash that one of the seals must have; NULL: none. */
+/* Checks that each seal follows from the one before. expect: a hash that one of the seals must have; NULL: none. */
 static void check_links(struct verifying *v, const char *expect)
 {
 	struct chain *c = v->c;

@@ -195,7 +195,7 @@ static int open_ledger(const char *path, struct err *err, struct buf *ret)
 	return err_set(err, -rc, "cannot read the ledger '%s'", path);
 }
 
-/* 0 once it is on disk; -errno with a sentence. */
+/* Appends a statement to a ledger. 0 once it is on disk; -errno with a sentence. */
 static int append_to_ledger(int fd, const char *path, const struct buf *statement, struct err *err)
 {
 	int rc = io_write(fd, statement->p, statement->n, NULL);

@@ -73,7 +73,7 @@ static void on_file(struct consuming *r, const struct event *ev)
 		r->rc = -ENOMEM;
 }
 
-/* num: the session's; NULL: not known. */
+/* What is known of a file of the session. num: the session's; NULL: not known. */
 static struct known_file *known_file_of(struct consuming *r, uint64_t num)
 {
 	uint32_t i = num ? map_get(&r->by_num, num) : VEC_NONE;
@@ -107,6 +107,7 @@ static void note_consumed(struct consuming *r, struct known_file *x, struct str 
 		r->rc = -ENOMEM;
 }
 
+/* What identifies a file: the hash of its file system, inode and generation. */
 static struct consumed_id consumed_id(struct str domain, uint64_t ino, uint64_t gen)
 {
 	return (struct consumed_id){XXH3_64bits(domain.n ? domain.p : "", domain.n), ino, gen};
@@ -128,6 +129,7 @@ bool consumed_opened(const struct consumed *c, struct str domain, uint64_t ino, 
 	return c->opened.n && bsearch(&id, c->opened.v, c->opened.n, sizeof(id), compare_consumed_ids);
 }
 
+/* Takes an access: notes files that the run made or opened for writing. */
 static void on_access(struct consuming *r, const struct event *ev)
 {
 	struct known_file *x = known_file_of(r, ev->access.file);
@@ -185,7 +187,8 @@ static void on_event(struct consuming *r, const struct event *ev)
 	}
 }
 
-/* arg: struct consuming. Events that were read before are passed over. 0, -errno with a sentence. */
+/* Called for each part of the run's log: reads it. arg: struct consuming. Events that were read before are passed
+ * over. 0, -errno with a sentence. */
 static int read_part(void *arg, const struct run_part *part)
 {
 	struct consuming *r = arg;

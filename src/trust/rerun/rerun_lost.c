@@ -156,7 +156,7 @@ static int note_removed(struct rerun_planning *p, const struct consumed_file *c,
 	return more[r->n_removed].name ? (r->n_removed++, 0) : rerun_oom(p->err);
 }
 
-/* 0 or -errno. */
+/* Adds a file that the run itself took away to what a repetition needs. 0 or -errno. */
 static int add_consumed_file(struct rerun_planning *p, const struct consumed_file *c)
 {
 	static const char *const words[] = {

@@ -44,7 +44,7 @@ static bool is_among(char *const *v, size_t n, const char *name)
 	return n && bsearch(&name, v, n, sizeof(*v), compare_names);
 }
 
-/* False also without memory. */
+/* Is there a stand-in of that name? False also without memory. */
 static bool standins_has(const struct standins *s, struct str name)
 {
 	char *own = strndup(name.p ? name.p : "", name.n);
