@@ -48,12 +48,15 @@ int adopt_read_datalad(struct adopt_jobs *l, int folder, const char *path, const
 int adopt_read_datalad_sidecar(struct adopt_jobs *l, int folder, const char *path, const char *name); /* of runinfo */
 int adopt_read_mlflow(struct adopt_jobs *l, int folder, const char *path, const char *name);          /* meta.yaml */
 int adopt_read_ninja(struct adopt_jobs *l, int folder, const char *path, const char *name);           /* .ninja_log */
+/* Reads compilation commands as jobs. */
 int adopt_read_compile_commands(struct adopt_jobs *l, int folder, const char *path, const char *name);
 int adopt_read_darshan(struct adopt_jobs *l, int folder, const char *path, const char *name); /* as text */
 int adopt_read_audit(struct adopt_jobs *l, int folder, const char *path, const char *name);   /* audit.log */
+/* Reads the jobs that sacct printed, columns by the names in its first line. */
 int adopt_read_sacct(struct adopt_jobs *l, int folder, const char *path, const char *name);
 int adopt_read_reprozip(struct adopt_jobs *l, int folder, const char *path, const char *name); /* trace.sqlite3 */
 int adopt_read_strace(struct adopt_jobs *l, int folder, const char *path, const char *name);   /* a log */
+/* Reads OpenLineage's events, one a line or as a list, as jobs. */
 int adopt_read_openlineage(struct adopt_jobs *l, int folder, const char *path, const char *name);
 
 #endif

@@ -41,7 +41,7 @@ enum traced_use { TRACED_READ, TRACED_WRITE, TRACED_OPENED };
 
 /* *t is to be finished in any case. source: the log, as adopt_job's. */
 void traced_begin(struct traced *t, struct adopt_jobs *l, enum adopt_tool tool, const char *source);
-/* thread: it shares all with its creator. Times: ns since 1970, TIME_NONE unknown. */
+/* A process or thread was made. thread: it shares all with its creator. Times: ns since 1970, TIME_NONE unknown. */
 void traced_fork(struct traced *t, uint64_t pid, uint64_t child, bool thread, int64_t time);
 /* A new program: its words are given one by one behind it. cwd: nothing: as it was. */
 void traced_exec(struct traced *t, uint64_t pid, int64_t time);
@@ -50,7 +50,8 @@ void traced_chdir(struct traced *t, uint64_t pid, struct str path);
 /* Absolute, by the process's directory, without . and .., in *ret (emptied first). False: it is relative, and the
  * directory is not known. */
 bool traced_path(struct traced *t, uint64_t pid, struct str path, struct buf *ret);
-/* path: absolute, or pipe:[N]; another one, and what lies in /dev, /proc and /sys, is passed over. */
+/* A process opened, read or wrote a file or pipe. path: absolute, or pipe:[N]; another one, and what lies in /dev,
+ * /proc and /sys, is passed over. */
 void traced_access(struct traced *t, uint64_t pid, struct str path, enum traced_use use, int64_t time);
 void traced_rename(struct traced *t, struct str from, struct str to);
 /* What is called so from now on is another file. */

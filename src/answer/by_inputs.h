@@ -53,8 +53,9 @@ struct by_inputs {
 	bool inside;                 /* the command was executed in the runs, and is not theirs */
 };
 
-/* words: of the command, n > 0. only: among these runs, NULL all. most: runs, 0 as many as there may be. 0 or -errno.
- * Release ret in any case. */
+/* Finds the inputs with which the command was run in the past, and the runs of each set of them. words: of the
+ * command, n > 0. only: among these runs, NULL all. most: runs, 0 as many as there may be. 0 or -errno. Release ret
+ * in any case. */
 int by_inputs_find(const struct answer_source *a, const char *const *words, size_t n, const struct idset *only,
                    uint64_t most, struct by_inputs *ret);
 void by_inputs_release(struct by_inputs *b);

@@ -25,8 +25,8 @@ int representative_json(struct store *s, store_id exec, json_t *one);
 
 /* One version as people name it: path@{n}, or what kind of stream it is. */
 void version_name(struct buf *b, const struct version_info *v, const struct file_info *f);
-/* The same by the name by which exec opened the file, if it had several and has this one still (store_opened_name);
- * exec 0: by the name that it shows. 0 or -errno. */
+/* Appends the name of a version as exec knew the file: by the name by which it opened it, if the file had several
+ * and has this one still (store_opened_name); exec 0: by the name that it shows. 0 or -errno. */
 int version_name_opened(struct store *s, struct buf *b, const struct version_info *v, struct file_info *f,
                         store_id exec);
 /* Says so under `opened_as`, where it is another name. 0 or -errno. */
@@ -63,6 +63,7 @@ int note_add(struct store *s, json_t *list, const struct note_info *n, bool abou
 /* "notes": all those on it, where there are any; of a file only those on version n if that is not 0. 0 or -errno. */
 int notes_json(struct store *s, json_t *o, enum notes_of of, store_id id, uint64_t n);
 
+/* Is a file of that kind (TERM_kind_*) a stream: a FIFO, pipe, socket or terminal? */
 bool kind_is_stream(uint64_t kind);
 /* What somebody wants to read of first: data; then programs and pipes (entity_sort knows none); then memory that
  * processes share (of the segments that MPI libraries put into files, too); then sockets; then what a workflow system

@@ -32,7 +32,7 @@ void fmt_time(struct buf *b, int64_t ns, bool shorter);
 /* 250 ms, 2.50 s, 3:07, 2:10:00, 3d 02:10; "?" when either end is unknown. */
 void fmt_span(struct buf *b, int64_t from, int64_t to);
 void fmt_duration(struct buf *b, uint64_t ns);
-/* IEC: 512 B, 1.2 KiB; plain digits if `bytes`. */
+/* Appends a size for people. IEC: 512 B, 1.2 KiB; plain digits if `bytes`. */
 void fmt_size(struct buf *b, uint64_t size, bool bytes);
 /* ok, 1, SIGKILL, ? - how something ended (term ending). */
 void fmt_ending(struct buf *b, uint64_t ending, uint64_t code);

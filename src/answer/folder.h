@@ -40,8 +40,8 @@ struct folder_filter {
 	int (*wants)(void *arg, struct str path);
 	void *arg;
 };
-/* path: of a folder on disk; symbolic links below it are not followed. only: NULL, all files. 0 or -errno; ret is to be
- * released in any case. */
+/* Finds who made the files below a folder, in groups by their makers. path: of a folder on disk; symbolic links
+ * below it are not followed. only: NULL, all files. 0 or -errno; ret is to be released in any case. */
 int folder_find(const struct answer_source *a, const char *path, unsigned flags, const struct folder_filter *only,
                 struct folder *ret);
 void folder_release(struct folder *f);

@@ -37,8 +37,9 @@ struct found {
 	size_t unended;                  /* rows whose recording has no end: it goes on still, or was cut off */
 };
 
-/* kind: EXPR_FILES, EXPR_RUNS or EXPR_EXECS. all: also streams, absent and system files. 0, and *ret is to be released;
- * -EINVAL or -ENOENT with a sentence, as select_eval; -errno. */
+/* Finds what the expression selects, in the order in which it is shown. kind: EXPR_FILES, EXPR_RUNS or EXPR_EXECS.
+ * all: also streams, absent and system files. 0, and *ret is to be released; -EINVAL or -ENOENT with a sentence, as
+ * select_eval; -errno. */
 int found_make(const struct answer_source *a, const struct expr *e, enum expr_kind kind, bool all, struct err *err,
                struct found *ret);
 void found_rows_release(struct found *f);

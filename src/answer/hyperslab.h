@@ -30,8 +30,9 @@ struct hyperslab {
 	struct hyperslab_box asked;
 	VEC(struct hyperslab_part) parts; /* the latest version first */
 };
-/* 1; 0: text is no selection of a dataset that is recorded; -EINVAL with a sentence: what stands in the brackets does
- * not fit; -errno. hyperslab_release in all cases. No parts: nobody was seen writing these elements. */
+/* Finds the dataset that text, FILE//PATH[SELECTION], names, and who wrote the selected elements. 1; 0: text is no
+ * selection of a dataset that is recorded; -EINVAL with a sentence: what stands in the brackets does not fit;
+ * -errno. hyperslab_release in all cases. No parts: nobody was seen writing these elements. */
 int hyperslab_find(struct store *s, const char *text, struct err *err, struct hyperslab *ret);
 void hyperslab_release(struct hyperslab *h);
 /* "[0:10,3:4]" */

@@ -12,7 +12,7 @@
 #include <jansson.h>
 
 void js_str(json_t *o, const char *key, struct str s);
-/* As js_str, but leaves the key out when s is empty. */
+/* Puts s into o as js_str does, but leaves the key out when s is empty. */
 void js_str_if(json_t *o, const char *key, struct str s);
 /* An array of strings, and <key>_base64, an array of all of them, if any is not UTF-8. */
 void js_list(json_t *o, const char *key, const struct strlist *l);
@@ -26,6 +26,7 @@ void js_bool(json_t *o, const char *key, bool yes);
 void js_time(json_t *o, const char *key, int64_t ns);
 /* The text of a time, as in all JSON, NUL-terminated; its length, 0 where it is null. About 20 ns. */
 #define JS_TIME_MAX 96
+/* Writes the time as RFC 3339 in UTC, to its nanoseconds. Its length; 0: there is none (TIME_NONE, TIME_NEVER). */
 size_t js_time_text(int64_t ns, char ret[JS_TIME_MAX]);
 /* [lo, hi] */
 void js_times(json_t *o, const char *key, int64_t lo, int64_t hi);

@@ -56,7 +56,7 @@ struct makers {
 	struct maker_writers writers;
 };
 
-/* 0; -ENOMEM, then there is nothing to release. l must outlive it. */
+/* Prepares m for questions about the nodes of l. 0; -ENOMEM, then there is nothing to release. l must outlive it. */
 int makers_init(struct makers *m, struct store *s, const struct lineage *l);
 
 void makers_release(struct makers *m);

@@ -38,6 +38,7 @@ struct shape {
 	                    part, and another node stands for it */
 	struct zarr_count *parts; /* beside it */
 };
+/* Is the node an array of Zarr, in place of its chunks? */
 static inline bool shape_is_array(const struct shape *s, uint32_t node)
 {
 	return s->array && s->array[node] && s->array[node] != UINT32_MAX;
@@ -54,7 +55,7 @@ struct shape_of {
 	const struct lineage_options *options;
 	bool arrays; /* chunks of a Zarr array as one node */
 };
-/* 0 or -errno. */
+/* Makes the tree that is shown: what is no news left out, executions of one program folded. 0 or -errno. */
 int shape_make(const struct shape_of *v, struct shape *ret);
 /* Sets s->shown of what is come to from node 0 over branches. queue has room for all nodes. */
 void shape_mark_shown(const struct lineage *l, struct shape *s, uint32_t *queue);

@@ -46,7 +46,8 @@ struct history {
 	struct history_figure *figures;
 };
 
-/* 0 or -errno with a sentence. Release in any case. */
+/* Reads the summaries of past tasks, with their groups and figures. 0 or -errno with a sentence. Release in any
+ * case. */
 int history_load(struct store *s, const struct history_options *o, struct err *err, struct history *ret);
 void history_release(struct history *h);
 

@@ -19,7 +19,8 @@ struct amounts {
 	uint64_t wall;         /* s, whole minutes: what starts it takes some of it, and schedulers look no oftener */
 	uint64_t cores;
 };
-/* cores: a tenth above a whole number is that number: clocks are read at slightly different moments. */
+/* The amounts to request, in units that schedulers take. cores: a tenth above a whole number is that number: clocks
+ * are read at slightly different moments. */
 struct amounts advice_amounts(const struct advice *a);
 /* Appends lines. 0 or -ENOMEM. */
 int request_write(enum request r, const struct advice *a, struct buf *ret);

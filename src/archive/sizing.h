@@ -46,11 +46,13 @@ struct sizing_task {
 };
 
 struct sizing; /* what is known of the tasks so far */
-/* quantile: 0..1 of the tasks that are to fit. NULL: no memory. */
+/* Begins to learn what tasks need from what past ones used. quantile: 0..1 of the tasks that are to fit. NULL: no
+ * memory. */
 struct sizing *sizing_new(double quantile);
 
 void sizing_free(struct sizing *s);
-/* 0 or -ENOMEM. It counts from the next fit on. Nothing to do where no task came since the last fit. */
+/* Adds a past task. 0 or -ENOMEM. It counts from the next fit on. Nothing to do where no task came since the last
+ * fit. */
 int sizing_add(struct sizing *s, const struct sizing_task *t);
 int sizing_fit(struct sizing *s);
 size_t sizing_tasks(const struct sizing *s);    /* that the last fit knew */

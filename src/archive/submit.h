@@ -13,8 +13,9 @@ struct submit_report {
 	size_t read, added, repeated, forgotten;
 };
 struct submit;
-/* home: where the logs are; s: the store, up to date, or NULL where nothing was recorded yet. set: the description that
- * goes with all, "" none. 0 or -errno with a sentence. */
+/* Begins to add summaries of other monitors to the record. home: where the logs are; s: the store, up to date, or
+ * NULL where nothing was recorded yet. set: the description that goes with all, "" none. 0 or -errno with a
+ * sentence. */
 int submit_open(const char *home, struct store *s, const char *set, struct err *err, struct submit **ret);
 /* All summaries of a text, in any form that summary/read_any.h takes. Where it is wrong in the middle, what stood
  * before in other parts may have been added; ret says how many. 0 or -errno with a sentence. */

@@ -16,7 +16,7 @@ struct key {
 	char label[128];   /* of this name */
 };
 const char *task_key_name(enum task_key k);
-/* 0, or -ENOENT. Takes host-class for host_class. */
+/* The key of tasks that a word means. 0, or -ENOENT. Takes host-class for host_class. */
 int task_key_parse(struct str name, struct key *ret);
 
 /* The words of a command that say what it does; argv need not be decoded. */
@@ -37,6 +37,7 @@ enum task_end {
 	TASK_CUT,    /* it was killed: what it needed is more than what it had */
 	TASK_UNKNOWN,
 };
+/* How a task ended, as far as its figures can be trusted. */
 enum task_end task_end(const struct summary_info *m);
 
 #endif

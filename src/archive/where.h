@@ -14,10 +14,10 @@
 #include "archive/task.h"
 
 struct where;
-/* now: ns, for "2h ago". 0, or -EINVAL with a sentence, -ENOMEM. */
+/* Parses a condition of --where. now: ns, for "2h ago". 0, or -EINVAL with a sentence, -ENOMEM. */
 int where_parse(const char *text, int64_t now, struct err *err, struct where **ret);
 void where_free(struct where *w);
-/* 1 it is so, 0 not, -errno. w NULL: 1. */
+/* Does the condition hold for the task? 1 it is so, 0 not, -errno. w NULL: 1. */
 int where_holds(const struct where *w, struct store *s, const struct summary_info *m);
 
 /* A value of a figure with that unit and these decimals, as above: an integer in its base unit. 0 or -EINVAL. */

@@ -44,11 +44,13 @@ void buf_hex(struct buf *b, const void *p, size_t n); /* two digits a byte */
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* NUL-terminates (not counted in n) and returns the bytes; "" when empty or failed. */
 const char *buf_cstr(struct buf *b);
+/* Empties b and keeps its memory. */
 static inline void buf_reset(struct buf *b)
 {
 	b->n = 0;
 	b->failed = false;
 }
+/* What is in b, not a copy; valid until b changes. */
 static inline struct str buf_view(const struct buf *b)
 {
 	return str_n(b->p, b->n);
@@ -56,6 +58,7 @@ static inline struct str buf_view(const struct buf *b)
 
 /* LEB128, at most 10 bytes. */
 #define VARINT_MAX 10
+/* Writes v as a varint, 7 bits a byte, lowest first, to p, which has room for 10. How many bytes. */
 static inline size_t varint_put(unsigned char *p, uint64_t v)
 {
 	size_t n = 0;
@@ -84,10 +87,12 @@ static inline bool varint_get(const unsigned char **p, const unsigned char *end,
 	}
 	return false;
 }
+/* Maps small numbers of either sign to small numbers: 0, -1, 1, -2 to 0, 1, 2, 3. */
 static inline uint64_t zigzag(int64_t v)
 {
 	return ((uint64_t)v << 1) ^ (uint64_t)(v >> 63);
 }
+/* The inverse of zigzag. */
 static inline int64_t unzigzag(uint64_t v)
 {
 	return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
@@ -102,6 +107,7 @@ static inline void buf_varint(struct buf *b, uint64_t v)
 	}
 	b->n += varint_put((unsigned char *)b->p + b->n, v);
 }
+/* Appends v as a varint after zigzag. */
 static inline void buf_zigzag(struct buf *b, int64_t v)
 {
 	buf_varint(b, zigzag(v));

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <time.h>
 
+/* The clock's time in ns. */
 static inline int64_t clock_now_ns(clockid_t clock)
 {
 	struct timespec now = {0};
@@ -12,6 +13,7 @@ static inline int64_t clock_now_ns(clockid_t clock)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+/* The clock's time in ms. */
 static inline int64_t clock_now_ms(clockid_t clock)
 {
 	return clock_now_ns(clock) / 1000000;

@@ -25,12 +25,14 @@ struct digest {
 	unsigned char b[DIGEST_BYTES];
 };
 
+/* Are the digests equal? */
 static inline bool digest_eq(const struct digest *a, const struct digest *b)
 {
 	return memcmp(a->b, b->b, DIGEST_BYTES) == 0;
 }
 void digest_text(const struct digest *d, char ret[DIGEST_TEXT]);
-/* False: it is none, or one of an algorithm that is not ours. */
+/* Reads a digest as text, sha256: and 64 hexadecimal digits. False: it is none, or one of an algorithm that is not
+ * ours. */
 bool digest_parse(struct str text, struct digest *ret);
 
 void digest_bytes(const void *p, size_t n, struct digest *ret);

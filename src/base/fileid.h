@@ -39,10 +39,12 @@ struct fileid {
  * statx from stat, because the kernel has none or forbids it, it knows no such flag: then as without it. */
 int fileid_statx_cached(int dirfd, const char *name, int flags, unsigned mask, struct statx *ret);
 
+/* The device of a file as one number. */
 static inline uint64_t fileid_dev(const struct statx *st)
 {
 	return (uint64_t)st->stx_dev_major << 32 | st->stx_dev_minor;
 }
+/* The time in ns since 1970. */
 static inline int64_t fileid_time(const struct statx_timestamp *t)
 {
 	return t->tv_sec * 1000000000LL + t->tv_nsec;
@@ -58,7 +60,8 @@ const struct fs_domain *fileid_domain_known(uint64_t dev);
 void fileid_of(int dirfd, const char *path, int flags, const struct statx *st, struct fileid *ret);
 /* statx and identity. 0 or -errno. */
 int fileid_get(int dirfd, const char *path, bool follow, struct fileid *ret);
-/* The same from what the kernel remembers; nobody is asked. Size and times may be old ones: st.stx_mask has neither. */
+/* Identifies a file. The same from what the kernel remembers; nobody is asked. Size and times may be old ones:
+ * st.stx_mask has neither. */
 void fileid_of_unasked(const char *path, int flags, const struct statx *st, struct fileid *ret);
 /* The type of the file system of a device by a mountinfo; false, and "": it is not there. */
 bool fileid_type_in(const char *mountinfo, uint64_t dev, char ret[64]);

@@ -24,7 +24,8 @@ int io_read_file(const char *path, size_t most, struct buf *ret);
 /* A small text, as the files of /proc are: as much as ret has room for, and a NUL behind it. Bytes, or -errno with ""
  * in ret. */
 ssize_t io_read_text(const char *path, char *ret, size_t size);
-/* The same for who asks for no reason: 0 where it cannot be read, with errno. */
+/* Reads a text into ret for who does not ask for the reason of a failure: 0 where it cannot be read, with errno.
+ * Else its length. */
 size_t io_text(const char *path, char *ret, size_t size);
 /* Something of stemma's own, by its path from the folder of the program that runs: where it was built, else where it
  * was installed. False: it is at neither, or cannot be read. */

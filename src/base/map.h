@@ -28,6 +28,7 @@ static inline uint32_t hash_fold(uint64_t h)
 /* Iterates over the values filed under hash: start with *pos = TABLE_START; VEC_NONE at the end. Values of the same
  * hash stay beside each other. False: no memory. */
 #define TABLE_START SIZE_MAX
+/* The next value with that hash, from *pos on, which begins with TABLE_START. VEC_NONE: no more. */
 static inline uint32_t table_next(const struct table *t, uint32_t hash, size_t *pos)
 {
 	if (!t->slot)
@@ -54,7 +55,7 @@ struct map {
 	} * slot;
 	size_t mask, n;
 };
-/* VEC_NONE where the key is not in it. */
+/* The value of the key. VEC_NONE where the key is not in it. */
 uint32_t map_get(const struct map *m, uint64_t key);
 /* Adds or replaces; val must not be VEC_NONE. False: no memory, and m is as it was. map_clear: it is empty then; a
  * large table is given back. */
@@ -70,6 +71,7 @@ struct dense {
 	uint64_t base; /* the key of v[0] */
 	struct map rest;
 };
+/* The value of the key, VEC_NONE: it has none. */
 static inline uint32_t dense_get(const struct dense *d, uint64_t key)
 {
 	if (key - d->base < d->n && d->v[key - d->base] != VEC_NONE)

@@ -12,6 +12,7 @@ struct str {
 	size_t n;
 };
 
+/* The text s, not a copy; NULL is the empty text. */
 static inline struct str str_of(const char *s)
 {
 	return (struct str){s, s ? strlen(s) : 0};
@@ -27,25 +28,30 @@ static inline const char *str_are(uint64_t n)
 {
 	return n == 1 ? " is" : "s are";
 }
+/* The end of a noun and its verb, behind a number: "1 file was", "2 files were". */
 static inline const char *str_were(uint64_t n)
 {
 	return n == 1 ? " was" : "s were";
 }
+/* The end of a noun and its verb, behind a number: "1 file has", "2 files have". */
 static inline const char *str_have(uint64_t n)
 {
 	return n == 1 ? " has" : "s have";
 }
 
+/* The n bytes at p, not a copy. */
 static inline struct str str_n(const char *p, size_t n)
 {
 	return (struct str){p, n};
 }
 
+/* Are both texts the same bytes? */
 static inline bool str_eq(struct str a, struct str b)
 {
 	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
 }
 
+/* Is a the text s? */
 static inline bool str_is(struct str a, const char *s)
 {
 	return str_eq(a, str_of(s));

@@ -32,6 +32,7 @@ static inline size_t utf8_char(const char *s, size_t n, uint32_t *ret)
 	return len;
 }
 
+/* Is it well-formed UTF-8? The empty text is. */
 static inline bool utf8_is_valid(struct str s)
 {
 	uint32_t c;

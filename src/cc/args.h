@@ -26,7 +26,7 @@ struct args {
 	const char *output; /* -o, NULL none */
 };
 
-/* argv: NULL-terminated, with the compiler's name. 0 or -ENOMEM. */
+/* Takes a compiler's command line apart. argv: NULL-terminated, with the compiler's name. 0 or -ENOMEM. */
 int args_parse(char *const *argv, struct args *ret);
 void args_release(struct args *a);
 

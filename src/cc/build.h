@@ -73,7 +73,8 @@ void build_list_release(struct build_list *l);
 /* All records of who made these bytes; the one that made this very file comes first, those that had them from a cache
  * last. 0 with n = 0: there is none. -errno: the file cannot be read. */
 int build_find(struct store *s, const char *path, struct err *err, struct build_list *ret);
-/* The same by what is known of a file: a build-id (n bytes; 0 none), a digest (NULL none). */
+/* Finds the builds that made a file, by what is known of it: a build-id (nid bytes; 0 none), a digest (NULL none). 0
+ * or more; -errno with a sentence. */
 int build_find_by(struct store *s, const unsigned char *id, size_t nid, const struct digest *d, struct err *err,
                   struct build_list *ret);
 /* The same of a version that may be gone: its size and when it was last written, to the nanosecond, are those of a file
@@ -85,7 +86,8 @@ int build_find_stamped(struct store *s, const char *path, uint64_t size, int64_t
 int build_get(struct store *s, struct str pub, struct err *err, struct build *ret);
 /* Without a record: what ELF, .comment, DW_AT_producer and dpkg tell. 1, 0: it is no ELF file, or -errno. */
 int build_from_elf(const char *path, struct err *err, struct build *ret);
-/* The same without the package, which costs two programs. 1; 0: no ELF file; -errno with a sentence. */
+/* What an ELF file says of how it was built, without the package, which costs two programs. 1; 0: no ELF file;
+ * -errno with a sentence. */
 int build_from_elf_alone(const char *path, struct err *err, struct build *ret);
 
 /* All that a program was built from: the inputs of b, and for objects and archives that have records of their own those
@@ -102,6 +104,7 @@ struct build_sources {
 	size_t nrecords;
 	size_t unknown; /* objects and archives that nothing is known of */
 };
+/* Finds the sources that went into a build, through objects and libraries that other builds made. */
 int build_sources(struct store *s, const struct build *b, struct err *err, struct build_sources *ret);
 void build_sources_release(struct build_sources *x);
 
@@ -121,6 +124,7 @@ enum build_match build_match(struct digest_cache *c, const struct build_file *f)
  * folder. Where neither Landlock nor namespaces are to be had, nothing is run: -ENOTSUP. 0: it was built, and *ret_same
  * says whether the bytes are those of the record; -ESTALE: something does not match, with a sentence; -errno. */
 #define BUILD_AGAIN_DEPTH 8 /* records of records that are built for it */
+/* Makes the result of a build once more, at `out`. */
 int build_again(struct store *s, const struct build *b, const char *out, int message_fd, struct err *err,
                 bool *ret_same);
 

@@ -35,7 +35,8 @@ struct observed {
 	uint64_t lost; /* entries that found no room, or were cut off */
 };
 
-/* bytes: the entries of a tape (behind struct tape), n of them in all; they must outlive ret. 0 or -ENOMEM. */
+/* Reads what a command did from its tape. bytes: the entries of a tape (behind struct tape), n of them in all; they
+ * must outlive ret. 0 or -ENOMEM. */
 int observed_read(const void *bytes, size_t n, struct observed *ret);
 void observed_release(struct observed *s);
 /* The last component of the image's path; "" for VEC_NONE. */

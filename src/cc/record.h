@@ -27,7 +27,8 @@ struct record {
 	char *const *beside_read; /* absolute, NULL-terminated */
 };
 
-/* 0 or -errno, with a sentence that nobody needs to hear. */
+/* Collects what a build has read and made, and writes its record. 0 or -errno, with a sentence that nobody needs to
+ * hear. */
 int record_write(const struct record *r, struct err *err);
 
 #endif

@@ -12,8 +12,9 @@
 
 #define WITHSPEC_BITCODE_MOST (64u << 20) /* bytes; lua, 30,000 lines, has two million */
 
-/* bitcode: its file, NULL: none is to be kept. 0, also where the linker was told to make no build-id; -errno with a
- * sentence. -EFBIG: the bitcode is larger than that, and only the specification was kept. */
+/* Keeps the specification of a program, and its bitcode, below home by the program's build-id. bitcode: its file,
+ * NULL: none is to be kept. 0, also where the linker was told to make no build-id; -errno with a sentence. -EFBIG:
+ * the bitcode is larger than that, and only the specification was kept. */
 int withspec_keep(const char *program, const char *spec, const char *bitcode, const char *home, struct err *err);
 
 /* Is bitcode kept of the program with that build-id, n bytes? Then its path is appended to ret. */

@@ -51,7 +51,7 @@ struct cmd {
 
 /* ---- talk, on standard error ---- */
 
-/* "stemma: ..." */
+/* Prints a message to standard error, as printf: "stemma: ...". "stemma: ..." */
 void report(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* "hint: ..." */
 void report_hint(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -79,18 +79,20 @@ int cmd_store_exists(const struct cmd *c);
 /* Opens the store and, unless told not to, brings it up to date. STATUS_OK, or the status to end with (and it was
  * said). Where no index can be written, one is made in memory, and that is said. */
 int cmd_store(struct cmd *c, bool no_index);
-/* The same, but a damaged index is left as it is, and the store is one in memory then. */
+/* Opens the store for a question, but a damaged index is left as it is, and the store is one in memory then. A
+ * status, reported. */
 int cmd_store_as_it_is(struct cmd *c, bool *ret_damaged);
 /* Says, if so, that something is missing in the logs that c->store was made from; cmd_store does. */
 void cmd_report_damage(const struct cmd *c, uint64_t newer_frames);
-/* The same where the record is the daemon's, which hands it over (node.c). A status, reported; STATUS_NOTHING: this
- * user may not. */
+/* Opens the store that the daemon of this node hands over. A status, reported; STATUS_NOTHING: this user may not
+ * have it. */
 int cmd_node_store(struct cmd *c);
 /* Can the command be asked of the daemon's record? */
 bool cmd_node_fits(const struct command *command);
 /* The URL of the database that the record is in; NULL: it is in a folder, or the daemon's. */
 const char *cmd_database(const struct cmd *c);
-/* As cmd_node_store, of the database. STATUS_NOTHING: this role may not, or no index is there. */
+/* Opens the store that is in a database. As cmd_node_store, of the database. STATUS_NOTHING: this role may not, or
+ * no index is there. */
 int cmd_database_store(struct cmd *c);
 /* Can the command be used with a record in a database? */
 bool cmd_database_fits(const struct command *command);
@@ -105,7 +107,7 @@ void cmd_report_rerun(struct cmd *c, const char *text, store_id run);
 /* What a word means, as target_any says; STATUS_OK, or the status to end with (and it was said why). Of FILE@{N} it
  * says which file was taken, where another one had the name, too. */
 int cmd_target(struct cmd *c, const char *text, bool only_file, struct target *ret);
-/* The same for a file, as target_file says. */
+/* The file that a word of the command line means, as target_file says. A status, reported. */
 int cmd_file(struct cmd *c, const char *text, struct file_target *ret);
 /* Says of FILE@{N} which file was taken, where another one had the name, too, and has a version N. r: what the
  * target_... functions returned. */

@@ -18,7 +18,8 @@ struct answer_limits {
 	uint64_t floor; /* of the disk so much stays free */
 };
 
-/* base: the daemon's folder; who: the number of a user, or "all"; sock: who asked. The exit status. */
+/* Hands the store of a user to whoever asked, over the socket; in a process of its own. base: the daemon's folder;
+ * who: the number of a user, or "all"; sock: who asked. The exit status. */
 int answer_store(const char *base, const char *who, const struct answer_limits *limits, int sock);
 
 #endif

@@ -7,8 +7,9 @@
 
 #include <sys/types.h>
 
-/* name: of a user, as getpwnam knows it. That it is already: nothing is done. base and run are made where missing, and
- * are that user's afterwards: what root recorded before, too. 0 or -errno. */
+/* Gives up root's rights for those of a user. name: of a user, as getpwnam knows it. That it is already: nothing is
+ * done. base and run are made where missing, and are that user's afterwards: what root recorded before, too. 0 or
+ * -errno. */
 int become_user(const char *name, const char *base, const char *run, struct err *err);
 
 #endif

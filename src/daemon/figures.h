@@ -23,7 +23,8 @@ struct figures_now {
 };
 
 struct figures;
-struct figures *figures_new(void); /* NULL: no memory */
+/* Begins to count what the daemon does. NULL: no memory */
+struct figures *figures_new(void);
 void figures_free(struct figures *f);
 void figures_add(struct figures *f, const struct figures_now *now);
 /* The rates of the last `seconds` (at most what is known). */

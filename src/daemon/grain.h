@@ -13,7 +13,8 @@ enum { GRAIN_MAX = 256, GRAIN_USER = 16 };
 
 struct grain;
 
-/* run: the folder in which `touch` is made, 1777; its changes show at grain_fd. tracer may be NULL. */
+/* Begins to take requests of users for how finely they are recorded. run: the folder in which `touch` is made, 1777;
+ * its changes show at grain_fd. tracer may be NULL. */
 int grain_open(const char *run, struct node *node, struct tracer *tracer, struct err *err, struct grain **ret);
 void grain_close(struct grain *g);
 int grain_fd(const struct grain *g); /* readable where a job was touched */

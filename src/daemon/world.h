@@ -11,7 +11,7 @@ void world_init(struct node_world *w, struct helper *by);
 /* CLOCK_REALTIME, ns; and when the machine was started. */
 int64_t world_now(void);
 int64_t world_boot(void);
-/* False if there is no such user. */
+/* The number of a user by name or number. False if there is no such user. */
 bool world_uid(const char *name, uint32_t *ret);
 /* Is the user a member of the group, by /etc/group or by their own one? */
 bool world_is_member(uint32_t uid, uint32_t gid, const char *group);

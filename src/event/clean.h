@@ -13,9 +13,9 @@ struct event_clean {
 };
 void event_clean_release(struct event_clean *room);
 
-/* search: look at all rows; else at those that are looked at when an event is written. watch may be NULL; it is told of
- * each secret. 1: *ret is ev with other strings, which point into room; 0: there is nothing, *ret is not set; -ENOMEM.
- */
+/* Takes secrets out of an event. search: look at all rows; else at those that are looked at when an event is
+ * written. watch may be NULL; it is told of each secret. 1: *ret is ev with other strings, which point into room; 0:
+ * there is nothing, *ret is not set; -ENOMEM. */
 int event_clean(const struct event *ev, bool search, const struct redact_watch *watch, struct event_clean *room,
                 struct event *ret);
 

@@ -17,7 +17,8 @@ bool env_marked(struct str variable);
 
 /* What a variable says of an execution's place in a job (B11). */
 enum env_role { ENV_ROLE_job, ENV_ROLE_step, ENV_ROLE_rank, ENV_ROLE_ranks, ENV_ROLES };
-/* False where it says nothing. Of several variables of one role that with the least rank holds. */
+/* What a variable says of a batch job. False where it says nothing. Of several variables of one role that with the
+ * least rank holds. */
 bool env_role(struct str name, enum env_role *ret_role, unsigned *ret_rank);
 
 #endif

@@ -155,7 +155,7 @@ static inline bool get_time(const unsigned char **p, const unsigned char *end, i
 	return true;
 }
 
-/* Reads a text, which stays where it is: As get_u64; it stays where it is. */
+/* Reads a text, which stays where it is: as get_u64; it stays where it is. */
 static bool get_str(const unsigned char **p, const unsigned char *end, int64_t now, struct str *ret)
 {
 	uint64_t n;

@@ -15,15 +15,16 @@
 /* In how many places a writer may have its lock files. */
 #define LOG_LEASE_PLACES 7
 
-/* home: the store's real path; host and day: names of directories below it. Closing *ret_fd ends the lease. 0; -errno
- * with a sentence. */
+/* Leases a number of a segment of the log, which no other writer has then. home: the store's real path; host and
+ * day: names of directories below it. Closing *ret_fd ends the lease. 0; -errno with a sentence. */
 int log_lease_take(const char *home, const char *host, const char *day, struct err *err, int *ret_fd,
                    unsigned *ret_slot);
 
 /* Leases one certain slot. Waits up to so many ms. 0; -EWOULDBLOCK: somebody has it; -errno. */
 int log_lease_slot(const char *home, const char *host, const char *day, unsigned slot, unsigned wait_ms, int *ret_fd);
-/* The same in every place where a writer of ours may keep its lock files, whatever its environment said: for those who
- * put another file in a segment's place. ret_fd[0] and those that are not -1 end it. */
+/* Takes the lease of a segment in every place where a writer may keep its lock files, whatever its environment said:
+ * for those who put another file in the segment's place. ret_fd: one descriptor for each place, -1 none; closing
+ * them ends the leases. 0; -errno. */
 int log_lease_hold(const char *home, const char *host, const char *day, unsigned slot, unsigned wait_ms,
                    int ret_fd[LOG_LEASE_PLACES]);
 /* Does somebody hold the slot now? Looks where log_lease_hold does, makes no file, and disturbs nobody but one who

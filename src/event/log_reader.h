@@ -29,7 +29,7 @@ struct log_damage {
 	uint64_t bad_events; /* frames whose events could not all be decoded */
 };
 
-/* 0; -errno with a sentence. */
+/* Opens a segment of the log for reading. 0; -errno with a sentence. */
 int log_reader_open(const char *path, struct err *err, struct log_reader **ret);
 /* Takes over fd when it succeeds. 0; -errno with a sentence. */
 int log_reader_fdopen(int fd, struct err *err, struct log_reader **ret);

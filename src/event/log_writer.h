@@ -58,7 +58,8 @@ size_t log_writer_pending(const struct log_writer *w);
 int log_writer_flush(struct log_writer *w);
 /* Flushes, and waits until the disk has it, with the names of the directories. 0, -errno. */
 int log_writer_sync(struct log_writer *w);
-/* Behind: puts what has gathered in the queue, and leaves the writing to others. Else as log_writer_flush. */
+/* Makes a frame of what has gathered. Behind: puts what has gathered in the queue, and leaves the writing to others.
+ * Else as log_writer_flush. */
 int log_writer_seal(struct log_writer *w);
 /* From now on, in this process and in those that it forks, other threads do the writing. */
 void log_writer_behind(struct log_writer *w);

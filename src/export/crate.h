@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 struct crate;
-/* 0, -errno with a sentence: -ENOTSUP for an archive without libarchive. */
+/* Begins a crate: a folder, or an archive where path ends in .zip. 0, -errno with a sentence: -ENOTSUP for an
+ * archive without libarchive. */
 int crate_open(const char *path, struct err *err, struct crate **ret);
 /* Puts size bytes of fd from its beginning under the name, which has no "." or ".." and in an archive is UTF-8; there
  * is none of it yet. */

@@ -48,7 +48,7 @@ static bool is_below_folder(struct str dir, struct str path)
 	return path.n > dir.n && str_starts(path, dir) && path.p[dir.n] == '/';
 }
 
-/* Writes a path As seen from cwd, with ../ where the path lies elsewhere in the dataset. */
+/* Writes a path as seen from cwd, with ../ where the path lies elsewhere in the dataset. */
 static void format_relative_path(struct str cwd, struct str path, struct buf *b)
 {
 	size_t same = 0;

@@ -9,7 +9,8 @@ struct export_dir {
 	char *path, *temporary;
 };
 
-/* path may be there only as an empty directory. 0, or -errno with a sentence. */
+/* Makes the folder of an export, under another name until it is whole. path may be there only as an empty directory.
+ * 0, or -errno with a sentence. */
 int export_dir_open(const char *path, struct err *err, struct export_dir *ret);
 /* With r 0 the directory takes its name, else all of it is removed. Returns r, or -errno with a sentence. */
 int export_dir_close(struct export_dir *d, int r, struct err *err);

@@ -32,7 +32,7 @@ struct picture {
 
 /* ---- what is thick ---- */
 
-/* The key of an edge of the graph: The same two ends by another kind of relation are another edge. */
+/* The key of an edge of the graph: the same two ends by another kind of relation are another edge. */
 static store_id edge_key(enum prov_kind kind, store_id from, store_id to)
 {
 	const store_id of[] = {kind, from, to};

@@ -201,7 +201,7 @@ static int find_or_compute_digests(struct statement *t)
 
 /* ---- the document ---- */
 
-/* Writes a digest, As a member of the object that is being written. */
+/* Writes a digest, as a member of the object that is being written. */
 static void write_digest_object(struct jsonw *j, const struct digest *d)
 {
 	char text[DIGEST_TEXT];
@@ -251,7 +251,7 @@ static size_t write_item_list(struct jsonw *j, const struct statement *t, const 
 	return n;
 }
 
-/* Writes who ran it, As a member of the object that is being written: the host. */
+/* Writes who ran it, as a member of the object that is being written: the host. */
 static void put_builder(struct jsonw *j, const struct run_info *run)
 {
 	jsonw_key(j, "", "builder");

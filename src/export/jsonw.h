@@ -27,14 +27,17 @@ void jsonw_count_text(struct jsonw *j, uint64_t n); /* as a string */
 void jsonw_null(struct jsonw *j);
 void jsonw_flag(struct jsonw *j, bool value);
 void jsonw_time(struct jsonw *j, int64_t t);
-/* As a JSON array; as one string that holds one. */
+/* Writes a list of texts as a JSON array. */
 void jsonw_list(struct jsonw *j, const struct strlist *l);
+/* Writes a list of texts as one string that holds a JSON array. base64: the items so; *ret_exact: false if bytes
+ * that are no UTF-8 were replaced. */
 void jsonw_list_text(struct jsonw *j, const struct strlist *l, bool base64, bool *ret_exact);
+/* Writes s as a string in base64. */
 void jsonw_base64(struct jsonw *j, struct str s);
 /* "name": "words and s" in one. */
 void jsonw_pair(struct jsonw *j, const char *name, const char *words, struct str s);
 void jsonw_pair_cstr(struct jsonw *j, const char *name, const char *words);
-/* 0, or -errno of the writing. */
+/* Did anything fail while it was written? 0, or -errno of the writing. */
 int jsonw_error(const struct jsonw *j);
 
 #endif

@@ -10,7 +10,7 @@ extern const struct provio_act_words {
 	const char *class, *relation;
 } provio_acts[PROVIO_ACTS];
 
-/* api: a term of the set ioapi. */
+/* What PROV-IO calls an act. api: a term of the set ioapi. */
 enum provio_act provio_act_of(unsigned api, bool write);
 /* The function that makes such calls on the file or object. */
 const char *provio_call_name(const struct file_info *f, unsigned api, bool write);

@@ -17,7 +17,7 @@ struct provio_settings {
 	const struct reported_event *quality; /* the metric that the run came to; NULL: none */
 	struct str type;                      /* what kind of run it is; "" not told */
 };
-/* 0 or -ENOMEM. Release it in any case. */
+/* Finds the settings and last metrics that the export tells. 0 or -ENOMEM. Release it in any case. */
 int provio_settings_find(const struct app_log *d, struct provio_settings *ret);
 void provio_settings_release(struct provio_settings *s);
 /* Writes the properties of a word, a setting's, if it counts: behind others of the same subject. ulid: of the run. */

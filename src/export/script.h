@@ -18,7 +18,7 @@ struct script {
 	struct str name; /* the file, module or text; "" none */
 	size_t rest;     /* the place of the first argument behind it */
 };
-/* argv: packed or not, as out_list_next takes it. */
+/* Finds the script that a command line runs. argv: packed or not, as out_list_next takes it. */
 struct script script_of(const struct strlist *argv);
 
 /* The name under which the same job is found again, appended: the script's path, or the program, and the arguments,

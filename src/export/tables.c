@@ -99,7 +99,7 @@ static void write_tsv_field(struct out *o, struct str s)
 		}
 }
 
-/* Writes a field of a table, As TSV or CSV, whichever the tables are. */
+/* Writes a field of a table, as TSV or CSV, whichever the tables are. */
 static void write_table_field(struct tables *t, struct out *o, struct str s)
 {
 	(t->tsv ? write_tsv_field : write_csv_field)(o, s);

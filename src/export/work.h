@@ -33,10 +33,12 @@ struct work {
 	struct work_file *files;
 	size_t n_files, cap_files;
 };
-/* 0, -errno with a sentence. */
+/* Collects what the selected executions read and wrote, for exports that tell of each execution by itself. 0, -errno
+ * with a sentence. */
 int work_collect(struct prov_source *p, struct err *err, struct work *ret);
 void work_release(struct work *w);
-size_t work_find(const struct work *w, store_id exec); /* WORK_NONE */
+/* The place of an execution in w->execs; WORK_NONE: it is none of them. */
+size_t work_find(const struct work *w, store_id exec);
 
 /* Texts, to be sorted and each once. */
 struct texts_set {

@@ -19,6 +19,7 @@ void canon_token(struct canon *c, const char *s); /* as it is, after a blank whe
 void canon_str(struct canon *c, struct str s);    /* escaped, directly after what stands there */
 void canon_time(struct canon *c, int64_t t);      /* a word; '-' for none and never */
 void canon_file(struct canon *c, struct str domain, uint64_t ino, uint64_t gen);
+/* Appends a path that was looked for and not found to a canonical text. */
 void canon_absent(struct canon *c, struct str path);
 /* Directly after a file. */
 void canon_version(struct canon *c, uint64_t session, uint64_t seq);

@@ -355,22 +355,23 @@ uint32_t graph_file(struct graph *g, uint32_t domain, uint64_t ino, uint64_t gen
 uint32_t graph_proc(struct graph *g, uint32_t boot, uint64_t pidns, uint64_t pid, int64_t started, bool *ret_new);
 uint32_t graph_exec(struct graph *g, uint32_t proc, uint32_t n);
 
-/* True where a file's names count (regular files, directories, symbolic links, objects of HDF5 files). */
+/* Does a file of that kind have names? True where a file's names count (regular files, directories, symbolic links,
+ * objects of HDF5 files). */
 bool gkind_has_names(unsigned kind);
-/* True where names lie below its own, and move with it. */
+/* Can names lie below that of a file of that kind? True where names lie below its own, and move with it. */
 static inline bool gkind_has_names_below(unsigned kind)
 {
 	return kind == TERM_kind_directory || kind == TERM_kind_group;
 }
-/* True where it has versions as a regular file has: that, and what can be written in an HDF5 file, and an extended
- * attribute. */
+/* Does a file of that kind have versions? True where it has versions as a regular file has: that, and what can be
+ * written in an HDF5 file, and an extended attribute. */
 bool gkind_has_versions(unsigned kind);
 /* True of what lies in an HDF5 file, and of an extended attribute of any file: who means HDF5 alone leaves that out. */
 static inline bool gkind_is_object(unsigned kind)
 {
 	return kind >= TERM_kind_group && kind <= TERM_kind_xattr;
 }
-/* True where its accesses make streams. */
+/* Is a file of that kind a stream? True where its accesses make streams. */
 bool gkind_is_stream(unsigned kind);
 
 /* The key of an access: the event that it is, wherever it was told. */
@@ -378,6 +379,7 @@ static inline uint64_t gaccess_session(const struct graph *g, const struct gacce
 {
 	return a->flags & GACCESS_TOLD ? g->more.v[a->more].session : g->sessions.v[a->session].number;
 }
+/* The seq of the event that tells of the access. */
 static inline uint64_t gaccess_seq(const struct graph *g, const struct gaccess *a)
 {
 	return a->flags & GACCESS_TOLD ? g->more.v[a->more].seq : a->seq;
@@ -389,6 +391,7 @@ struct gspan {
 	int64_t from, to;
 };
 struct gspan gaccess_span_exact(const struct graph *g, const struct gaccess *a);
+/* When the access was: from its earliest to its latest moment, ns. */
 static inline struct gspan gaccess_span(const struct graph *g, const struct gaccess *a)
 {
 	return a->flags & GACCESS_EXACT ? gaccess_span_exact(g, a) : (struct gspan){a->start, a->end};

@@ -39,8 +39,9 @@ struct paths {
 
 /* The number of the word, the same each time; VEC_NONE: no memory. Word 0 is the empty one. */
 uint32_t intern_add(struct interner *w, struct str s);
-/* VEC_NONE where it was never added. */
+/* The number of a text. VEC_NONE where it was never added. */
 uint32_t intern_find(const struct interner *w, struct str s);
+/* The text with that number, valid as long as w; empty: there is none. */
 static inline struct str intern_get(const struct interner *w, uint32_t id)
 {
 	return id < w->list.n ? w->list.v[id] : (struct str){"", 0};
@@ -52,7 +53,7 @@ uint32_t paths_add(struct paths *p, struct interner *w, struct str path);
 /* The path `base` in directory `parent` (VEC_NONE: a path without a slash). */
 uint32_t paths_child(struct paths *p, struct interner *w, uint32_t parent, uint32_t base);
 uint32_t paths_find_child(const struct paths *p, uint32_t parent, uint32_t base);
-/* VEC_NONE where it was never added. */
+/* The number of a path. VEC_NONE where it was never added. */
 uint32_t paths_find(const struct paths *p, const struct interner *w, struct str path);
 /* Appends the bytes of path id to out. */
 void paths_get(const struct paths *p, const struct interner *w, uint32_t id, struct buf *out);

@@ -64,10 +64,12 @@ struct resolver {
 	bool spans_made; /* of this file's reads */
 };
 
+/* The host on which the access was recorded. */
 static inline uint32_t access_host(const struct graph *g, const struct gaccess *a)
 {
 	return g->sessions.v[a->session].host;
 }
+/* The time t later by d, at most the latest that can be told. ns. */
 static inline int64_t add_time_slack(int64_t t, int64_t d)
 {
 	return t > INT64_MAX - d ? INT64_MAX : t + d;
@@ -85,6 +87,7 @@ static inline const struct gfp *opening_fp(const struct graph *g, const struct g
 {
 	return a->fps == VEC_NONE || (a->flags & GACCESS_ALIAS) ? NULL : &g->fps.v[a->fps];
 }
+/* The fingerprint that the file had when the access ended; NULL: not known. */
 static inline const struct gfp *closing_fp(const struct graph *g, const struct gaccess *a)
 {
 	return a->fpe == VEC_NONE || (a->flags & GACCESS_ALIAS) ? NULL : &g->fps.v[a->fpe];

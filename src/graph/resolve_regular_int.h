@@ -6,27 +6,31 @@
 
 #include <stdlib.h>
 
+/* The i-th access of the graph. */
 static inline const struct gaccess *acc_of(const struct resolver *r, uint32_t i)
 {
 	return &r->g->accesses.v[i];
 }
 
+/* The session that recorded the access. */
 static inline uint64_t session_of(const struct resolver *r, const struct gaccess *a)
 {
 	return gaccess_session(r->g, a);
 }
 
+/* The seq of the event that tells of the access. */
 static inline uint64_t seq_of(const struct resolver *r, const struct gaccess *a)
 {
 	return gaccess_seq(r->g, a);
 }
 
+/* When the access was. */
 static inline struct gspan span_of(const struct resolver *r, const struct gaccess *a)
 {
 	return gaccess_span(r->g, a);
 }
 
-/* As it was recorded: when its fingerprints were taken. */
+/* When the access was, as it was recorded: when its fingerprints were taken. */
 static inline struct gspan recorded_span(const struct resolver *r, const struct gaccess *a)
 {
 	(void)r;
@@ -50,16 +54,20 @@ static inline int by_end(const struct resolver *r, uint32_t i, uint32_t k, span_
 	return (qa > qb) - (qa < qb);
 }
 
+/* The order of accesses by when their last fingerprint was taken, for sort_r. a, b: numbers of accesses; r: the
+ * resolver. */
 static inline int recorded_cmp(const void *a, const void *b, void *r)
 {
 	return by_end(r, *(const uint32_t *)a, *(const uint32_t *)b, recorded_span);
 }
 
+/* The order of accesses that write, by their end. a, b: numbers of accesses; r: the resolver. */
 static inline int write_cmp(const void *a, const void *b, void *r)
 {
 	return by_end(r, *(const uint32_t *)a, *(const uint32_t *)b, span_of);
 }
 
+/* The order of accesses that read, by their begin. a, b: numbers of accesses; r: the resolver. */
 static inline int read_cmp(const void *a, const void *b, void *r)
 {
 	int64_t x = span_of(r, acc_of(r, *(const uint32_t *)a)).from, y = span_of(r, acc_of(r, *(const uint32_t *)b)).from;
@@ -102,11 +110,13 @@ static inline bool starts_before(const struct resolver *r, const struct gaccess 
 	return sa != sb ? sa < sb : seq_of(r, a) < seq_of(r, b);
 }
 
+/* Are size and modification time the same? */
 static inline bool fp_same(const struct gfp *a, const struct gfp *b)
 {
 	return a->size == b->size && a->mtime == b->mtime;
 }
 
+/* Are both surely different? A time that is not known is like any other. */
 static inline bool fp_differ(const struct gfp *a, const struct gfp *b)
 {
 	return a->size != b->size || (a->mtime != b->mtime && a->mtime != TIME_NONE && b->mtime != TIME_NONE);

@@ -21,11 +21,13 @@ struct check {
 	bool failed; /* no memory */
 };
 
+/* Tells of a violation of PROV-CONSTRAINTS. */
 void check_report(struct check *c, unsigned number, bool remark, const uint32_t *st, size_t n, uint32_t about);
 
 /* Which events must come before which, and that none comes before itself. No memory: c->failed. */
 void check_order(struct check *c);
 
+/* Is the word the name of a blank node? */
 static inline bool is_blank_node(const struct doc *d, uint32_t word)
 {
 	return str_starts(doc_str(d, word), str_of("_:"));

@@ -73,9 +73,11 @@ static inline uint32_t doc_hash(uint64_t a, uint64_t b, uint64_t c)
 	return (uint32_t)hash_mix(hash_mix(a, b), c);
 }
 
+/* Begins an empty document. */
 void doc_init(struct doc *d);
 void doc_release(struct doc *d);
 
+/* The text of a word of the document. */
 static inline struct str doc_str(const struct doc *d, uint32_t word)
 {
 	return intern_get(&d->words, word);
@@ -87,10 +89,11 @@ struct doc_statement *doc_add(struct doc *d, enum doc_kind kind, uint32_t place)
 bool doc_attr(struct doc *d, uint32_t name, uint32_t value, uint32_t type);
 /* "line 12" or "/used/_:r1": appended. */
 void doc_place(const struct doc *d, const struct doc_statement *st, struct buf *out);
-/* As PROV-N would have it, names shortened: used(x1, v2). Appended. */
+/* Appends a statement as text, as PROV-N would have it, names shortened: used(x1, v2). Appended. */
 void doc_print(const struct doc *d, const struct doc_statement *st, struct buf *out);
 
-/* xsd:dateTime to ns since 1970; without a zone it is UTC. False: it is none, or outside of what 64 bits of ns hold. */
+/* Reads a time: xsd:dateTime to ns since 1970; without a zone it is UTC. False: it is none, or outside of what 64
+ * bits of ns hold. */
 bool doc_time(struct str s, int64_t *ret);
 
 /* Reads PROV-N; name is for messages. 0 or -errno. */

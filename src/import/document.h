@@ -24,7 +24,8 @@ struct import_document_report {
 	bool future;           /* it tells of times that are yet to come */
 };
 
-/* path: a file, or "-". 0, or -errno with a sentence that names the place, and then nothing was added. */
+/* Adds a document of PROV to the record. path: a file, or "-". 0, or -errno with a sentence that names the place,
+ * and then nothing was added. */
 int import_document(const char *home, const char *path, int64_t now, struct err *err,
                     struct import_document_report *ret);
 

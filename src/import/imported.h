@@ -254,7 +254,8 @@ bool imported_fill_app_event(struct imported *t, const struct imported_app_event
 /* Drops uses that follow from other accesses. false: no memory. What is dropped leaves its activity's chain, but stays
  * in t->accesses. */
 bool imported_drop_uses(struct imported *t);
-/* 0, -ENOMEM, reported: marks which accesses make and which close a version, and which states a file had. */
+/* Finds which accesses are which in the rules of the graph. 0, -ENOMEM, reported: marks which accesses make and
+ * which close a version, and which states a file had. */
 int imported_identify(struct imported *t);
 
 /* ---- the whole ---- */

@@ -10,7 +10,7 @@ static uint32_t span_hash(const struct imported *t, const struct imported_access
 	return doc_hash(hash_mix(t->versions.v[a->version].file, a->activity), (uint64_t)a->lo, (uint64_t)a->hi);
 }
 
-/* Are both accesses The same file, activity and bounds of time: one access that was written twice. */
+/* Are both accesses of the same file, activity and bounds of time: one access that was written twice. */
 static bool same_span(const struct imported *t, const struct imported_access *a, const struct imported_access *b)
 {
 	return a->activity == b->activity && a->lo == b->lo && a->hi == b->hi &&

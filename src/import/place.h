@@ -20,7 +20,7 @@ int place_write(struct place *p, const void *bytes, size_t n, struct err *err); 
 /* Makes its bytes durable and closes it: no place_write after it; -errno with a sentence. Then place_show, which gives
  * it its name, durably, or place_drop. */
 int place_sync(struct place *p, struct err *err);
-/* -errno, reported: it has no name then, and place_drop is still due. */
+/* Gives the new file its name. -errno, reported: it has no name then, and place_drop is still due. */
 int place_show(struct place *p, struct err *err);
 /* Takes back what was not shown; frees. */
 void place_drop(struct place *p);

@@ -43,10 +43,12 @@ enum provio_class {
 	PROVIO_Part,
 	PROVIO_CLASSES
 };
+/* Is it a class of objects: folders, files, datasets ...? */
 static inline bool provio_is_object(enum provio_class c)
 {
 	return c >= PROVIO_Directory && c <= PROVIO_Link;
 }
+/* Is it a class of calls: create, open, read ...? */
 static inline bool provio_is_call(enum provio_class c)
 {
 	return c >= PROVIO_Create && c <= PROVIO_Rename;

@@ -53,11 +53,13 @@ struct cut {
 	VEC(struct str) list;
 };
 
+/* Reports that there is no memory. -ENOMEM. */
 static inline int cut_no_memory(struct cut *c)
 {
 	return err_set(c->err, ENOMEM, "cannot forget");
 }
 
+/* Is the key in the map, which may be empty? */
 static inline bool cut_map_has(const struct map *m, uint64_t key)
 {
 	return m->n && map_get(m, key) != VEC_NONE;

@@ -33,7 +33,7 @@ struct keep_secrets_stats {
 	uint64_t segments;        /* written anew */
 	uint64_t damaged, newer;  /* as in keep_cut_stats */
 };
-/* 0, or -errno as keep_cut. */
+/* Searches the logs for secrets, and takes them out if that was asked for. 0, or -errno as keep_cut. */
 int keep_secrets(struct keep_logs *l, const struct keep_secrets_options *o, struct err *err,
                  struct keep_secrets_stats *ret);
 

@@ -14,10 +14,12 @@ int64_t keep_now(void);
 /* A new session in the logs of home, with its first event. keep_end closes it in good order. Its files are the caller's
  * alone (mode 0600). -errno, reported. */
 int keep_begin(const char *home, struct err *err, struct log_writer **ret);
-/* The same in a file (fd is taken over); it is flushed by keep_end. */
+/* Begins a session of notes in an open file, which is taken over, as keep_begin does in the record; it is flushed by
+ * keep_end. 0, -errno with a sentence. */
 int keep_begin_at(int fd, struct err *err, struct log_writer **ret);
 int keep_end(struct log_writer *w, struct err *err);
-/* The same, and the disk has it: for what is there to last. */
+/* Ends a session of notes as keep_end does, when the disk has it: for what is there to last. 0, -errno with a
+ * sentence. */
 int keep_end_durable(struct log_writer *w, struct err *err);
 
 struct keep_note {

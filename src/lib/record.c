@@ -168,7 +168,7 @@ static void rest_record(struct stemma_record *r)
 		source->rest(source);
 }
 
-/* Asks the question again while what it read was incomplete, As record_ask, once there is a store. */
+/* Asks the question again while what it read was incomplete, as record_ask, once there is a store. */
 static int ask_whole(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	int rc = 0;

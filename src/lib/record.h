@@ -30,7 +30,7 @@ int record_fail_to_resolve(int r, const struct err *err, struct stemma_error *re
 
 /* Makes the text of o, which is released; *ret is the caller's. 0 or -ENOMEM. */
 int record_give_json(json_t *o, char **ret, struct stemma_error *err);
-/* The same of a text, which is the caller's of *ret then. */
+/* Gives a text to the caller of the library, which owns *ret then. 0; else as record_fail. */
 int record_give_text(struct buf *b, char **ret, struct stemma_error *err);
 
 /* What is asked: a function, and its arguments. */

@@ -14,7 +14,7 @@
 
 struct admit;
 
-/* NULL: no memory. */
+/* Begins to hold a run to a number of processes. NULL: no memory. */
 struct admit *admit_new(int64_t limit);
 void admit_free(struct admit *a);
 /* The thread tid is at a stop of a call that makes a process. 0: it may go on; EAGAIN: there are as many as may be, and

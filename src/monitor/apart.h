@@ -26,7 +26,8 @@ struct apart {
 };
 
 void apart_begin(struct apart *a);
-/* mapped: the most shared memory that one process of the run has mapped now, as far as is known. */
+/* Looks how much shared memory there is that no process has mapped. mapped: the most shared memory that one process
+ * of the run has mapped now, as far as is known. */
 void apart_look(struct apart *a, uint64_t mapped);
 /* Is there so much that it is worth to ask whose it is? */
 bool apart_asks(const struct apart *a);

@@ -15,7 +15,7 @@ struct counters {
 
 /* The process is stopped before its program, or as good as. */
 void counters_open(struct counters *c, pid_t pid);
-/* False: not known. */
+/* Reads the hardware's counters. False: not known. */
 bool counters_read(const struct counters *c, uint64_t *ret_cycles, uint64_t *ret_instructions);
 
 #endif

@@ -25,6 +25,7 @@ bool finish_is_blind(const struct monitor *m);
 /* A process that was there before: what it and its descendants have used is known from the kernel's events? */
 bool finish_is_heard(const struct monitor *m);
 
+/* The number, at most INT64_MAX. */
 static inline int64_t finish_int(uint64_t v)
 {
 	return v > INT64_MAX ? INT64_MAX : (int64_t)v;

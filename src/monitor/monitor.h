@@ -64,7 +64,8 @@ struct monitor_options {
 	size_t nlabels;
 };
 
-/* 0 or -errno with a sentence. What the options point to must live as long as the monitor. */
+/* Makes a monitor of one task. 0 or -errno with a sentence. What the options point to must live as long as the
+ * monitor. */
 int monitor_new(const struct monitor_options *o, struct err *err, struct monitor **ret);
 void monitor_free(struct monitor *m);
 /* For run_options; belongs to the monitor. */

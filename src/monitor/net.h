@@ -28,7 +28,8 @@ struct net_figure {
 	int64_t value, low, high;
 };
 
-/* NULL: no memory. ours: does that process belong to the task? Asked while this is called. */
+/* Begins to count what a task sends and receives. NULL: no memory. ours: does that process belong to the task? Asked
+ * while this is called. */
 struct net *net_new(bool (*ours)(void *arg, pid_t pid), void *arg);
 void net_free(struct net *n);
 /* A look at the processes that are alive. */

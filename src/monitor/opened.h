@@ -10,7 +10,8 @@
 
 struct opened;
 
-struct opened *opened_new(void); /* NULL: no memory */
+/* Begins to note which files processes open. NULL: no memory */
+struct opened *opened_new(void);
 void opened_free(struct opened *o);
 /* What is known of the file of that number: its path (NULL: as before), its size (-1: as before), what it was opened
  * for. handed: it was not opened, but held from the beginning. */

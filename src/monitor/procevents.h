@@ -27,7 +27,7 @@ struct procevent {
 	                     * each thread may have had up to PROCEVENTS_CUT more */
 };
 
-/* 0 or -errno with a sentence. */
+/* Begins to listen to the kernel's events of processes. 0 or -errno with a sentence. */
 int procevents_open(struct err *err, struct procevents **ret);
 void procevents_close(struct procevents *e);
 /* Are ends told with figures? If not, why not. */

@@ -9,7 +9,8 @@ struct series;
 
 /* Opens the file anew. 0 or -errno with a sentence. */
 int series_open(const char *path, struct err *err, struct series **ret);
-/* 0, or the errno of the first line that could not be written; none is written after it. */
+/* Writes a line of the series of measurements. 0, or the errno of the first line that could not be written; none is
+ * written after it. */
 int series_add(struct series *s, const struct monitor_now *now);
 void series_close(struct series *s);
 

@@ -28,7 +28,8 @@ struct sets {
 };
 
 void sets_release(struct sets *s);
-/* 0 or -ENOMEM. A start in the past is fine: what ended since counts as alive together with it. */
+/* Notes that something is alive from a time on. 0 or -ENOMEM. A start in the past is fine: what ended since counts
+ * as alive together with it. */
 int sets_begin(struct sets *s, uint64_t id, int64_t start);
 /* What it has had up to now; never less than before. */
 void sets_raise(struct sets *s, uint64_t id, const uint64_t height[SET_HEIGHTS]);

@@ -93,8 +93,9 @@ struct tree_record {
 
 /* May be used again. */
 void tree_release(struct tree *t);
-struct member *tree_by_pid(const struct tree *t, pid_t pid); /* NULL: not there */
-/* NULL: no memory. */
+/* The process with that number. May be used again. NULL: it is not in the tree. */
+struct member *tree_by_pid(const struct tree *t, pid_t pid);
+/* Adds a process to the tree. NULL: no memory. */
 struct member *tree_born(struct tree *t, pid_t pid, pid_t parent, int64_t from, int64_t until, bool found);
 /* It is about to become another program: what the old one had is looked at if that may have been much. */
 void tree_leaving(struct tree *t, pid_t pid, int64_t now);

@@ -27,7 +27,7 @@ struct watchdog_options {
 /* Does it want a control group for these limits? Making one costs 10 ms, so only for those that it helps with. The
  * parts that it wants; 0: none. */
 unsigned watchdog_wants(const struct limits *limits);
-/* 0 or -errno with a sentence. A backstop that cannot be set is no error. */
+/* Prepares to hold a task to its limits. 0 or -errno with a sentence. A backstop that cannot be set is no error. */
 int watchdog_new(const struct watchdog_options *o, struct err *err, struct watchdog **ret);
 void watchdog_free(struct watchdog *w);
 /* For monitor_options: watcher, over, stay; watcher_arg is the watchdog. The monitor is made with these, and then given

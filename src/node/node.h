@@ -57,7 +57,7 @@ struct node_options {
 	int64_t boot;  /* ns since 1970 of the machine's start, to tell when a process was forked */
 };
 
-/* NULL: no memory. The world is copied. */
+/* Makes what pairs and folds the events of a node. NULL: no memory. The world is copied. */
 struct node *node_new(const struct node_options *o, const struct node_world *w);
 /* Ends nothing: what is live stays so in the log, as after a kill. */
 void node_free(struct node *n);
@@ -71,7 +71,7 @@ void node_tick(struct node *n, int64_t now);
 /* The log of uid is about to be another session: what lives ends in the old one; it is another one from now on, and
  * what it needs is told again. */
 void node_part(struct node *n, uint32_t uid, int64_t now);
-/* now: CLOCK_REALTIME, ns. Numbers of files and processes begin anew. */
+/* Begins a session in a user's log. now: CLOCK_REALTIME, ns. Numbers of files and processes begin anew. */
 void node_session(struct node *n, uint32_t uid, int64_t now);
 /* Everything that lives ends for the log: the daemon is about to stop. */
 void node_detach(struct node *n, int64_t now);

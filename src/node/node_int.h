@@ -223,8 +223,8 @@ uint64_t node_emit(struct node *n, struct book *b, uint64_t proc, uint64_t kind,
 uint64_t node_emit_file(struct node *n, struct book *b, struct nfile *f);
 /* Only if it differs from what was told last. */
 void node_emit_state(struct node *n, struct book *b, struct nfile *f, uint64_t size, int64_t mtime);
-/* The same of a file as process num found it at that time, or later; where only its times can have been set since it
- * was stated last, that is told, too: the version stays (doc/node.md, "Times that are set"). */
+/* Tells what a file is like as process num found it at that time, or later, as node_emit_state does; where only its
+ * times can have been set since it was stated last, that is told, too: the version stays. */
 void node_emit_found(struct node *n, struct book *b, struct nfile *f, uint64_t num, int64_t time, uint64_t size,
                      int64_t mtime);
 /* The number of an OWN process in its book. */
@@ -236,7 +236,7 @@ void node_emit_gap(struct node *n, struct nproc *p, unsigned reason, uint64_t co
 uint64_t node_emit_alias(struct node *n, struct nproc *p, uint64_t execn, uint32_t uid, struct book **ret);
 /* Strings that lie one behind the other, each with its NUL, as an array; malloc'ed. */
 struct str *node_unpack_words(const char *packed, size_t size, size_t *ret_n);
-/* time: when it began. Without memory it counts as lost. */
+/* Tells that a process became another program. time: when it began. Without memory it counts as lost. */
 void node_emit_exec(struct node *n, struct nproc *p, int64_t time);
 /* A name of a file, changed by p (NULL: found so), in the books that know the file, and in p's. */
 void node_emit_name(struct node *n, struct nproc *p, unsigned op, struct nfile *f, const char *path, const char *old,
@@ -244,12 +244,12 @@ void node_emit_name(struct node *n, struct nproc *p, unsigned op, struct nfile *
 
 /* ---- files (files.c) ---- */
 
-/* NULL: nothing was heard of it yet. */
+/* Finds a file by its identity. NULL: nothing was heard of it yet. */
 struct nfile *nfile_find(struct node *n, const struct tracer_fileid *id);
 /* The file of an event, made if it is new. NULL: not one that is recorded. */
 struct nfile *nfile_met(struct node *n, const struct tracer_fileid *id, const struct fs_domain *domain, unsigned kind,
                         struct str path);
-/* The same of a file that the world was asked for. */
+/* Finds or adds a file as nfile_met does, by what the world was asked of it. */
 struct nfile *nfile_found(struct node *n, const struct tracer_fileid *id, const struct node_found *found);
 /* The file that has this name now, as far as events told; NULL. */
 struct nfile *nfile_at_path(struct node *n, struct str path);
@@ -259,15 +259,18 @@ void nfiles_free(struct node *n);
 
 /* ---- accesses (access.c, access_open.c, access_fds.c) ---- */
 
+/* Is the file a stream: a FIFO, pipe, socket, shared memory or terminal? */
 static inline bool nfile_is_stream(const struct nfile *f)
 {
 	return f->kind == TERM_kind_pipe || f->kind == TERM_kind_fifo || f->kind == TERM_kind_socket ||
 	       f->kind == TERM_kind_shm || f->kind == TERM_kind_terminal;
 }
+/* May the access have written? An unknown mode may. */
 static inline bool naccess_may_write(const struct naccess *a)
 {
 	return a->mode == 0 || (a->mode & ACCESS_WRITE);
 }
+/* Has the access no end yet? */
 static inline bool naccess_is_live(const struct naccess *a)
 {
 	return a->ended == TIME_NEVER;
@@ -281,6 +284,8 @@ struct naccess *naccess_next(struct nproc *p, struct nfile *f, struct naccess *a
 bool naccess_is_sole_writer(const struct naccess *a);
 /* May somebody else have written the file since it ended? Then what comes is another access. */
 bool naccess_is_superseded(const struct naccess *a);
+/* Notes the end of an access. when: ns. Nothing if it ended before and somebody else may have written the file
+ * since. */
 void naccess_set_ended(struct node *n, struct naccess *a, int64_t when);
 /* Where a, which writes, began before an earlier access was looked at, what was seen then may be what a wrote: that is
  * not known to be how the earlier one left the file. */
@@ -337,9 +342,9 @@ void nproc_unref(struct node *n, struct nproc *p);
 void nprogram_free(struct nprogram *now);
 /* Whom it counts to, by who forked it. above: that process, NULL not known. */
 void nproc_inherit(struct node *n, struct nproc *p, struct nproc *above);
-/* As nproc_decide, without an event. */
+/* Decides that a process is told as one of its own, as nproc_decide, without an event. */
 void nproc_set_own(struct node *n, struct nproc *p);
-/* Nothing more will come of it. */
+/* Notes that a process is over and all its ends are known. Nothing more will come of it. */
 void nproc_over(struct node *n, struct nproc *p);
 /* It leaves the table. */
 void nproc_gone(struct node *n, struct nproc *p);
@@ -351,6 +356,7 @@ static inline bool before_user(const struct nproc *p, const struct tracer_event 
 {
 	return p->user_time && ev->lo < p->user_time && (p->uid || ev->hi < p->user_time);
 }
+/* Did the process make the file? */
 static inline bool is_maker(const struct nfile *f, const struct nproc *p)
 {
 	return f->maker == p->pid && f->maker_start == p->start;

@@ -14,7 +14,7 @@ void nproc_set_ids(struct nproc *p, const struct tracer_event *ev)
 	}
 }
 
-/* The words of a script's command line, As the script was called: the kernel puts its interpreter, and that one's
+/* The words of a script's command line, as the script was called: the kernel puts its interpreter, and that one's
  * argument, before it. */
 static struct str as_called(struct str list, struct str script)
 {

@@ -17,7 +17,7 @@ struct out {
 	uint64_t total;
 };
 
-/* 0 or -ENOMEM. The descriptor stays the caller's. */
+/* Begins an output to a descriptor. 0 or -ENOMEM. The descriptor stays the caller's. */
 int out_open(struct out *o, int fd);
 /* 0 or -errno of the first failure. */
 int out_close(struct out *o);
@@ -27,14 +27,17 @@ static inline struct out out_into(struct buf *b)
 	return (struct out){.fd = -1, .to = b};
 }
 void out_bytes(struct out *o, const void *p, size_t n);
+/* Writes a text as it is. */
 static inline void out_str(struct out *o, struct str s)
 {
 	out_bytes(o, s.p, s.n);
 }
+/* Writes a text as it is. */
 static inline void out_text(struct out *o, const char *s)
 {
 	out_bytes(o, s, strlen(s));
 }
+/* Writes one byte. */
 static inline void out_char(struct out *o, char c)
 {
 	out_bytes(o, &c, 1);
@@ -47,8 +50,8 @@ void out_time(struct out *o, int64_t ns);
  * and with \u for control characters. Bytes that are not UTF-8 become U+FFFD; *ret_exact (may be NULL) says whether
  * there were none. */
 void out_escaped(struct out *o, struct str s, bool *ret_exact);
-/* The same for PROV-N, which has no \u: control characters, but for tabs and ends of lines, and characters of direction
- * become U+FFFD, too. */
+/* Writes a text with escapes for PROV-N, which has no \u: control characters, but for tabs and ends of lines, and
+ * characters of direction become U+FFFD, too. */
 void out_escaped_least(struct out *o, struct str s, bool *ret_exact);
 /* The text alone, for formats without escapes: U+FFFD for bytes that are not UTF-8 and for what unsafe_char.h lists,
  * but tabs and ends of lines. str_is_shown: nothing in it becomes that. */
@@ -60,7 +63,7 @@ void out_base64(struct out *o, struct str s);
 bool out_list_next(const struct strlist *l, size_t *i, size_t *at, struct str *ret);
 /* A list as a JSON array; *ret_exact as above. With base64 all of it is in base64. */
 void out_list(struct out *o, const struct strlist *l, bool base64, bool *ret_exact);
-/* The same as text that stays in b (emptied first). */
+/* Writes a list of texts as out_list does, into b, which is emptied first. The text, which stays in b. */
 struct str out_list_text(struct buf *b, const struct strlist *l, bool base64, bool *ret_exact);
 /* A path or another text inside a URI: all but the unreserved characters and "/" as %XX (RFC 3986). */
 void out_uri(struct out *o, struct str s);

@@ -88,17 +88,19 @@ int prov_one_build(struct prov_source *p, store_id id, unsigned kinds);
 
 /* ---- prov_execs.c, prov_files.c: what is to be said of one, and of all agents ---- */
 
-/* kinds: PROV_BITs of what is told. 0 also where there is no such run. The result of emitting, or -errno. */
+/* Tells of a run. kinds: PROV_BITs of what is told. 0 also where there is no such run. The result of emitting, or
+ * -errno. */
 int prov_one_run(struct prov_source *p, store_id id, unsigned kinds);
 
-/* 0 also where there is no such execution. -errno, or the result of emitting. */
+/* Tells of an execution, and of who started it. 0 also where there is no such execution. -errno, or the result of
+ * emitting. */
 int prov_one_exec(struct prov_source *p, store_id id, unsigned kinds);
 
-/* 0, -errno, or what the receiver gave. */
+/* Tells of the users and programs of all selected executions. 0, -errno, or what the receiver gave. */
 int prov_emit_agents(struct prov_source *p);
 /* A user, where that agent was not said yet. 0 also for one that was said, or an empty name. */
 int prov_emit_user(struct prov_source *p, struct str user, struct str host);
-/* kinds: as for a run. */
+/* Tells of a file and its versions. kinds: as for a run. */
 int prov_one_file(struct prov_source *p, store_id id, unsigned kinds);
 
 #endif

@@ -57,8 +57,9 @@ struct app_log_run {
  * counts. Release with app_log_runs_free. 0 or -ENOMEM. */
 int app_log_runs(const struct app_log *d, struct app_log_run **ret, size_t *ret_n);
 void app_log_runs_free(struct app_log_run *v, size_t n);
-/* NULL: there is none. */
+/* The setting of that name. NULL: there is none. */
 const struct app_log_config *app_log_config_of(const struct app_log_run *r, struct str name);
+/* The metric of that name. NULL: there is none. */
 const struct app_log_metric *app_log_metric_of(const struct app_log_run *r, struct str name);
 
 #endif

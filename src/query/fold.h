@@ -23,7 +23,8 @@ enum fold_class {
 bool fold_is_shell(enum fold_class c);
 /* Of one that is of no interest beside what it starts: a shell with commands as its argument, a wrapper. */
 bool fold_is_starter(enum fold_class c);
-/* 1, 0 (there is no such execution), -errno. */
+/* The class of the program that an execution runs: shell, driver, tool ... 1, 0 (there is no such execution),
+ * -errno. */
 int fold_class(struct store *s, store_id exec, enum fold_class *ret);
 /* The execution to which it counts: the highest driver above it; else, of a fork of a program that is not in fold.def,
  * the program; else itself. 1, 0, -errno. */

@@ -30,6 +30,7 @@ struct objects {
 	struct edges edges, more;
 };
 
+/* Begins to look at objects in HDF5 files. */
 int objects_begin(struct objects *o, struct store *s, enum objects_view view);
 void objects_end(struct objects *o);
 /* The walk begins at this file. 0 or -ENOMEM. */

@@ -8,6 +8,7 @@
  * square of its size. */
 #define QUOTE_AHEAD 1024
 
+/* Is it a quotation mark? */
 static inline bool quote_is(char c)
 {
 	return c == '"' || c == '\'';

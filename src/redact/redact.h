@@ -39,7 +39,7 @@ void redact_text(struct buf *out, struct str text);
 void redact_path(struct buf *out, struct str path);
 /* May the name of a file hold a secret? False for nearly all; then redact_path changes nothing. */
 bool redact_path_may(struct str path);
-/* The same, with watch, which may be NULL. */
+/* Appends a variable NAME=VALUE, redacted as redact_env does; watch, which may be NULL, is told of secrets. */
 void redact_env_watched(const struct redact_watch *watch, struct buf *out, struct str var);
 void redact_text_watched(const struct redact_watch *watch, struct buf *out, struct str text);
 void redact_path_watched(const struct redact_watch *watch, struct buf *out, struct str path);

@@ -15,8 +15,8 @@
  * ns; TIME_NONE not known. 0; -EBADMSG: it is no series; -EINVAL: none, or one of a run that began more than a minute
  * before or after; -errno; with a sentence. */
 int report_series(const char *path, int64_t of, struct err *err, struct buf *b);
-/* The same of a text, which ends with NUL and is changed. path: what it is called in sentences. -EBADMSG with a
- * sentence; nothing is appended then. */
+/* Appends the series of measurements of a text, which ends with NUL and is changed, as report_series does. path:
+ * what it is called in sentences. 0; -EBADMSG with a sentence, and nothing is appended; -ENOMEM. */
 int report_series_text(const char *path, char *text, int64_t of, struct err *err, struct buf *b);
 
 #endif

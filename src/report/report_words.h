@@ -24,7 +24,7 @@ struct report_words {
 
 /* The number of the text in the page, which is given to a new one. 0 without memory, which w remembers. */
 int64_t report_words_text(struct report_words *w, struct str s);
-/* The same; REPORT_UNKNOWN for an empty text. */
+/* The number of a text in the list of words, which is made if it is new; REPORT_UNKNOWN for an empty text. */
 int64_t report_words_text_if(struct report_words *w, struct str s);
 int64_t report_words_list(struct report_words *w, const struct strlist *l);
 /* Appends "strings": [...], "exact": {...}, "lists": [...]: what is no UTF-8 stands with U+FFFD for what is none among

@@ -45,9 +45,8 @@ int jail_make(struct jail *j, bool strict, struct err *err);
 /* It may read, list and execute what lies there. path: absolute; a path with a symbolic link in it, or that is not
  * there, gives nothing. */
 void jail_may_read(struct jail *j, const char *path);
-/* The same, for a command of the user's own; it may also list the folder that it lies in and those below that one, for
- * interpreters look for modules that way, and a record does not have which folders were listed. So it may with the next
- * two above, but no folder of the root, and none that the user's home lies in. */
+/* Lets a command of the user's own read a file as jail_may_read does; it may also list the folder that it lies in
+ * and those below that one, for interpreters look for modules that way, and a record has no lists of folders. */
 void jail_may_find(struct jail *j, const char *path);
 /* It may do everything below this folder, which is there; absolute, without links. 0 or -errno. */
 int jail_may_write(struct jail *j, const char *folder);

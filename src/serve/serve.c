@@ -15,7 +15,7 @@
 
 enum { POLL_SIGNALS, POLL_HTTP, POLL_INDEX, POLL_DESKS };
 
-/* Raises the limit of open descriptors: As many connections as may be. */
+/* Raises the limit of open descriptors: as many connections as may be. */
 static void raise_descriptors(void)
 {
 	struct rlimit r;
@@ -102,7 +102,7 @@ static int start_serving(struct serve *s, struct err *err)
 	return 0;
 }
 
-/* Sets the server up: As many workers as processors, 2 at least. */
+/* Sets the server up: as many workers as processors, 2 at least. */
 static void set_up(struct serve *s)
 {
 	const long cores = sysconf(_SC_NPROCESSORS_ONLN);

@@ -24,7 +24,8 @@ struct serve_access {
 int serve_token_make(char ret[SERVE_TOKEN + 1]);
 /* Is it one: so many characters of that alphabet? */
 bool serve_token_is(struct str text);
-/* 0, and the target without the token; else the status to answer with, and the sentence. */
+/* May the request be answered? 0, and the target without the token; else the status to answer with, and the
+ * sentence. */
 unsigned serve_access_check(const struct serve_access *a, const struct serve_incoming *in, struct err *err,
                             struct str *ret_target);
 

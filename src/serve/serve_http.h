@@ -55,8 +55,8 @@ struct serve_http_events {
 };
 
 struct serve_http;
-/* fd: a socket that listens, which is taken over. *e stays until serve_http_stop. 0; -ENOSYS: there is no module; or
- * -errno. */
+/* Begins to serve HTTP. fd: a socket that listens, which is taken over. *e stays until serve_http_stop. 0; -ENOSYS:
+ * there is no module; or -errno. */
 int serve_http_start(int fd, const struct serve_http_events *e, struct err *err, struct serve_http **ret);
 /* To be polled for reading. */
 int serve_http_fd(const struct serve_http *h);

@@ -78,7 +78,7 @@ void serve_listen_to(struct serve *s, struct serve_desk *d, int64_t now);
 int serve_dispatch_in(const struct serve *s, int64_t now);
 /* The process that makes the index has ended. */
 void serve_index_ended(struct serve *s);
-/* Nothing that waits is answered any more. */
+/* Ends all jobs: nothing that waits is answered any more. */
 void serve_jobs_end(struct serve *s);
 
 #endif

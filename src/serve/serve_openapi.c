@@ -16,7 +16,7 @@ static void put_text(struct buf *b, const char *text)
 	buf_char(b, '"');
 }
 
-/* Writes a parameter, As OpenAPI has it. */
+/* Writes a parameter, as OpenAPI has it. */
 static void put_parameter(struct buf *b, const struct serve_takes_row *t)
 {
 	const struct serve_parameter_row *p = &serve_parameters[t->parameter];

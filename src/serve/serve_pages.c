@@ -88,7 +88,7 @@ int serve_page(struct stemma_record *r, const struct serve_request *q, char **re
 
 /* ---- errors ---- */
 
-/* Appends a text of a user's As text of HTML. What is no UTF-8, or acts, becomes U+FFFD. */
+/* Appends a text of a user's as text of HTML. What is no UTF-8, or acts, becomes U+FFFD. */
 static void put_html(struct buf *b, const char *text)
 {
 	const struct str s = str_of(text);

@@ -38,7 +38,7 @@ struct serve_worker_options {
 	bool dataset;     /* it answers SPARQL: its data may have three times as many bytes, and is kept */
 };
 
-/* 0 or -errno. */
+/* Starts a worker, a process that answers questions. 0 or -errno. */
 int serve_worker_start(struct serve_worker *w, const struct serve_worker_options *o, struct err *err);
 /* Ends it at once. */
 void serve_worker_stop(struct serve_worker *w);

@@ -21,8 +21,9 @@ struct clock_pair {
 struct clock_pairs {
 	VEC(struct clock_pair) list;
 };
-/* db: store_sqlite of a store that is up to date. Of hosts that share no such file there is no pair. 0, or -errno with
- * a sentence. Reads all accesses once. */
+/* Reads by how much the clocks of two hosts can differ, from files that both saw. db: store_sqlite of a store that
+ * is up to date. Of hosts that share no such file there is no pair. 0, or -errno with a sentence. Reads all accesses
+ * once. */
 int clocks_read(struct sqlite3 *db, struct err *err, struct clock_pairs *ret);
 void clocks_release(struct clock_pairs *p);
 

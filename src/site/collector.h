@@ -49,8 +49,8 @@ struct collector;
 /* Opens the record at home for collecting. floor: bytes of free disk below which nothing is taken. 0, or -errno with a
  * sentence: -EBUSY, another collector has it. */
 int collector_open(const char *home, uint64_t floor, struct err *err, struct collector **ret);
-/* The same without the lock, for collector_states alone: another collector may go on. *ret is the caller's. -errno with
- * a sentence. */
+/* Opens what a collector has collected without its lock, for collector_states alone: another collector may go on.
+ * *ret is the caller's. 0, -errno with a sentence. */
 int collector_look(const char *home, struct err *err, struct collector **ret);
 void collector_close(struct collector *c); /* NULL is fine */
 /* Its identity, made when the record was first collected into. */

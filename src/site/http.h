@@ -32,7 +32,7 @@ struct http_reply {
 	unsigned retry_after; /* seconds; 0: nothing was said */
 	char text[HTTP_ANSWER + 1];
 };
-/* 0 with whatever status; -errno with a sentence: no answer came. -ENOSYS: there is no module. */
+/* Posts a message. 0 with whatever status; -errno with a sentence: no answer came. -ENOSYS: there is no module. */
 int http_post(const struct http_post *p, struct err *err, struct http_reply *ret);
 
 struct http_server {
@@ -45,9 +45,10 @@ struct http_server {
 	void *arg;
 };
 struct http_running;
-/* 0 and the port, or -errno with a sentence. *s stays until http_stop. */
+/* Begins to serve HTTP for collecting. 0 and the port, or -errno with a sentence. *s stays until http_stop. */
 int http_start(const struct http_server *s, struct err *err, struct http_running **ret, unsigned *ret_port);
-void http_stop(struct http_running *r); /* NULL is fine */
+/* Ends the server. NULL is no error. */
+void http_stop(struct http_running *r);
 /* Is the module there? */
 bool http_is_there(void);
 

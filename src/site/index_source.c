@@ -39,7 +39,7 @@ struct index_source {
 	int wrong;
 };
 
-/* The source of a store, As what it is: the source is its first member. */
+/* The source of a store, as what it is: the source is its first member. */
 static struct index_source *source_of(struct store_source *s)
 {
 	return (struct index_source *)s;
@@ -47,7 +47,7 @@ static struct index_source *source_of(struct store_source *s)
 
 /* ---- files ---- */
 
-/* Reads a number As the server sends a bigint. False: it is none. */
+/* Reads a number as the server sends a bigint. False: it is none. */
 static bool number_of(struct str s, uint64_t *ret)
 {
 	uint64_t v = 0;
@@ -185,7 +185,7 @@ static int find_page(struct index_source *d, struct source_file *f, uint64_t n, 
 	return 0;
 }
 
-/* Reads a piece of a file of the index from the database, As read of struct store_source, by pages that are kept. 0,
+/* Reads a piece of a file of the index from the database, as read of struct store_source, by pages that are kept. 0,
  * all n bytes; -ENOENT: no such file; -EBADMSG: it has not so many; -errno. */
 static int source_read(struct store_source *s, const char *file, uint64_t at, void *to, size_t n)
 {

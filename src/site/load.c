@@ -73,7 +73,7 @@ static void put_text(struct buf *b, const char *p, size_t n)
 	}
 }
 
-/* Appends a number As PostgreSQL reads it; exact. */
+/* Appends a number as PostgreSQL reads it; exact. */
 static void put_real(struct buf *b, double v)
 {
 	if (isinf(v))

@@ -37,7 +37,7 @@ const struct collector_sender *nodes_find(const struct nodes *n, struct str toke
 
 /* Adds a sender; one of that name is replaced. ret: the token. 0, -EINVAL (its name), or -errno, with a sentence. */
 int nodes_add(const char *home, const struct collector_sender *s, struct err *err, char ret[NODE_TOKEN + 1]);
-/* 1: taken away; 0: there was none of that name; -errno. */
+/* Takes a sender from the list. 1: taken away; 0: there was none of that name; -errno. */
 int nodes_remove(const char *home, const char *name, struct err *err);
 
 #endif

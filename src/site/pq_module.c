@@ -85,7 +85,7 @@ static int module_open(const char *url, struct err *err, struct database **ret)
 	return 0;
 }
 
-/* The version of the server As a number: 150004 is 15.4. */
+/* The version of the server as a number: 150004 is 15.4. */
 static int module_version(const struct database *d)
 {
 	return PQserverVersion(d->c);

@@ -9,8 +9,8 @@
 struct segment_list {
 	VEC(char *) paths;
 };
-/* dir may be missing: an empty list. Links, and what is more than six folders deep, are not looked into. 0, or -errno
- * with a sentence. */
+/* Lists the segments below a folder, sorted by path. dir may be missing: an empty list. Links, and what is more than
+ * six folders deep, are not looked into. 0, or -errno with a sentence. */
 int segment_list_read(const char *dir, struct err *err, struct segment_list *ret);
 void segment_list_release(struct segment_list *l);
 

@@ -49,7 +49,7 @@ struct rdf {
 #define RDF_NS "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 #define XSD_NS "http://www.w3.org/2001/XMLSchema#"
 
-/* 0, -ENOMEM. */
+/* Begins a graph that stays empty. Begins an empty graph. 0, -ENOMEM. */
 int rdf_init(struct rdf *r);
 void rdf_release(struct rdf *r);
 
@@ -58,6 +58,7 @@ rdf_id rdf_iri(struct rdf *r, struct str iri);
 rdf_id rdf_literal(struct rdf *r, struct str text, rdf_id type, struct str lang);
 rdf_id rdf_blank(struct rdf *r, struct str label);
 rdf_id rdf_new_blank(struct rdf *r);
+/* The term with that number; valid until the next one is made. */
 static inline const struct rdf_term *rdf_term(const struct rdf *r, rdf_id id)
 {
 	return &r->terms.v[id];

@@ -277,7 +277,7 @@ static void eval_alone(struct evaluation *e, const struct sparql_pattern *p, rdf
 	rows_release(e, &unit);
 }
 
-/* Solutions of a join: Both parts, the second with what the first binds. */
+/* Solutions of a join: both parts, the second with what the first binds. */
 static void eval_join(struct evaluation *e, const struct sparql_pattern *p, rdf_id g, const struct rows *in,
                       struct rows *out)
 {

@@ -31,6 +31,7 @@ struct evaluation {
 	VEC(struct rows_blank) blanks; /* of BNODE(label), in the row at hand */
 };
 
+/* The i-th row: a term for each variable, 0 unbound. */
 static inline rdf_id *rows_at(const struct evaluation *e, const struct rows *r, size_t i)
 {
 	return r->v + i * e->width;
@@ -40,7 +41,8 @@ rdf_id *rows_add(struct evaluation *e, struct rows *r, const rdf_id *like);
 void rows_release(struct evaluation *e, struct rows *r);
 /* Counts work; false when it is time to end. */
 bool evaluation_goes_on(struct evaluation *e);
-/* The same, and the clock is looked at: before what may take a millisecond itself. */
+/* Does the evaluation go on, as evaluation_goes_on says? Looks at the clock each time: for what may take a
+ * millisecond itself. */
 bool evaluation_has_time(struct evaluation *e);
 /* The first one counts. */
 void evaluation_fail(struct evaluation *e, int rc, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -51,7 +53,8 @@ void rows_minus(struct evaluation *e, const struct rows *a, const struct rows *b
 /* Of rows that have the same terms in the first n columns the first stays. */
 void rows_distinct(struct evaluation *e, struct rows *r, const uint32_t *columns, size_t n);
 
-/* out: the solutions of p that fit with those in `in`. p may be evaluated with them (see sparql.h) or is joined. */
+/* Solutions of a pattern. out: the solutions of p that fit with those in `in`. p may be evaluated with them (see
+ * sparql.h) or is joined. */
 void eval_pattern(struct evaluation *e, const struct sparql_pattern *p, rdf_id g, const struct rows *in,
                   struct rows *out);
 /* The solutions of a sub-query, or of the whole: rows with its items alone. */
@@ -66,8 +69,9 @@ void eval_path(struct evaluation *e, const struct sparql_path *p, rdf_id g, rdf_
 /* The value of an expression in a row; 0: unbound, or an error. g: the graph of EXISTS. */
 rdf_id eval_expr(struct evaluation *e, const struct sparql_expr *x, const rdf_id *row, rdf_id g);
 bool eval_holds(struct evaluation *e, const struct sparql_expr *x, const rdf_id *row, rdf_id g);
-/* 0 also where an argument is. */
+/* The result of a function. 0 also where an argument is. */
 rdf_id eval_function(struct evaluation *e, const struct sparql_expr *x, const rdf_id *row, rdf_id g);
+/* The term for a truth value; 0 (an error) for a negative one. */
 static inline rdf_id eval_bool(const struct evaluation *e, int truth)
 {
 	return truth < 0 ? 0 : truth ? e->yes : e->no;

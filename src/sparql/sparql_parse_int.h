@@ -46,7 +46,8 @@ bool parse_take_sign(struct parser *p, const char *sign); /* takes it if it is t
 bool parse_take_word(struct parser *p, const char *word);
 void parse_want_sign(struct parser *p, const char *sign);
 void parse_want_word(struct parser *p, const char *word);
-/* False, with an error, where things are too deep inside each other; else parse_leave follows. */
+/* Enters a part within another. False, with an error, where things are too deep inside each other; else parse_leave
+ * follows. */
 bool parse_enter(struct parser *p);
 void parse_leave(struct parser *p);
 void parse_count_node(struct parser *p); /* fails where a query has too many */
@@ -56,7 +57,7 @@ uint32_t parse_var(struct parser *p, struct str name);
 
 uint32_t parse_hidden(struct parser *p);
 bool parse_is_iri(const struct parser *p);
-/* 0 and a failure: none stands here. */
+/* Parses an IRI or a prefixed name. 0 and a failure: none stands here. */
 rdf_id parse_iri(struct parser *p);
 
 bool parse_is_literal(const struct parser *p);

@@ -51,14 +51,14 @@ struct collecting {
 	bool subjects;
 };
 
-/* Called for each pair of a path: Collects one end of each pair. */
+/* Called for each pair of a path: collects one end of each pair. */
 static void collect(void *arg, rdf_id s, rdf_id o)
 {
 	struct collecting *c = arg;
 	set_add(c->e, c->to, c->subjects ? s : o);
 }
 
-/* Finds what a path with * or + reaches: From one node on (or back), any number of steps. zero: it is reached itself
+/* Finds what a path with * or + reaches: from one node on (or back), any number of steps. zero: it is reached itself
  * without one. */
 static void closure(struct evaluation *e, const struct sparql_path *p, rdf_id g, rdf_id from, bool backwards, bool zero,
                     struct id_set *ret)

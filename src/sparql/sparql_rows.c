@@ -94,7 +94,7 @@ static bool fits(const struct evaluation *e, const rdf_id *a, const rdf_id *b)
 	return true;
 }
 
-/* Joins two rows: Both rows in one; false: they contradict each other. to may be either. */
+/* Joins two rows: both rows in one; false: they contradict each other. to may be either. */
 static bool rows_merge(const struct evaluation *e, const rdf_id *a, const rdf_id *b, rdf_id *to)
 {
 	if (!fits(e, a, b))

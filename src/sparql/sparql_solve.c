@@ -285,7 +285,7 @@ static void extend_items(struct evaluation *e, const struct sparql_query *q, rdf
 	}
 }
 
-/* Keeps the variables that the query names: What the query does not name is gone. */
+/* Keeps the variables that the query names: what the query does not name is gone. */
 static void project(struct evaluation *e, const struct sparql_query *q, struct rows *r)
 {
 	bool *stays = calloc(e->width + 1, sizeof(bool));

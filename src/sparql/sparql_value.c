@@ -247,7 +247,7 @@ static double as_double(const struct sparql_value *v)
 	return (double)d;
 }
 
-/* Brings two decimals To one scale; false: too large for it. */
+/* Brings two decimals to one scale; false: too large for it. */
 static bool align(struct sparql_value *a, struct sparql_value *b)
 {
 	while (a->scale < b->scale) {

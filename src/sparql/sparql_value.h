@@ -42,6 +42,7 @@ struct sparql_value {
 };
 
 struct sparql_value sparql_value_of(const struct rdf *r, rdf_id id);
+/* Is it a number? */
 static inline bool sparql_is_number(const struct sparql_value *v)
 {
 	return v->kind >= KIND_INTEGER && v->kind <= KIND_DOUBLE;
@@ -57,7 +58,7 @@ int sparql_order(const struct rdf *r, rdf_id a, rdf_id b);
 /* A number as a term; 0: it does not fit. */
 rdf_id sparql_number(struct rdf *r, const struct sparql_value *v);
 enum sparql_arithmetic { ARITHMETIC_ADD, ARITHMETIC_SUB, ARITHMETIC_MUL, ARITHMETIC_DIV };
-/* 0 also where one of them is no number. */
+/* The result of + - * / of two terms. 0 also where one of them is no number. */
 rdf_id sparql_calculate(struct rdf *r, enum sparql_arithmetic op, rdf_id a, rdf_id b);
 /* xsd:TYPE(x). 0: an error. */
 rdf_id sparql_cast(struct rdf *r, rdf_id type, rdf_id id);

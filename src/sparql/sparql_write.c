@@ -75,7 +75,7 @@ static void put_xml(struct buf *b, struct str s)
 	}
 }
 
-/* Appends a term As in N-Triples, Turtle and TSV. */
+/* Appends a term as in N-Triples, Turtle and TSV. */
 static void put_term(struct buf *b, const struct rdf *r, rdf_id id)
 {
 	const struct rdf_term *t = rdf_term(r, id);
@@ -277,7 +277,7 @@ static void write_separated(const struct writing *w, bool tabs)
 	}
 }
 
-/* Writes the triples of the result As N-Triples has them. */
+/* Writes the triples of the result as N-Triples has them. */
 static void write_triples(const struct writing *w)
 {
 	for (size_t i = 0; i < w->x->n_quads; i++) {

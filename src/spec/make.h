@@ -30,8 +30,9 @@ struct make {
 /* What became of a file. */
 enum make_use { MAKE_NOTHING, MAKE_USED, MAKE_ARCHIVE };
 
-/* 0; *ret_used, one for each file, is the caller's to free. -ENOTSUP: make_works says why; -ENODATA: there is no
- * bitcode; -EBADMSG: it cannot be read, and who read it said why, or came to a bad end. */
+/* Makes a specification of bitcode files, in a process of its own. 0; *ret_used, one for each file, is the caller's
+ * to free. -ENOTSUP: make_works says why; -ENODATA: there is no bitcode; -EBADMSG: it cannot be read, and who read
+ * it said why, or came to a bad end. */
 int make_spec(const struct make *m, struct err *err, enum make_use **ret_used);
 
 /* Which inputs can reach which outputs (doc/slices.md), of the files together: JSON goes to `out`. As make_spec. */

@@ -17,7 +17,7 @@ struct objects_bytes {
 /* A file's bytes, read-only and as they are now: a copy, so that who shortens the file meanwhile ends nobody. At most
  * OBJECTS_MAX bytes. 0 or -errno. */
 #define OBJECTS_MAX (1ull << 32)
-/* -errno, -EFBIG, -EISDIR with a sentence. ret: objects_unmap. */
+/* Maps a file into memory. -errno, -EFBIG, -EISDIR with a sentence. ret: objects_unmap. */
 int objects_map(const char *path, struct err *err, struct objects_bytes *ret);
 
 void objects_unmap(struct objects_bytes *b);

@@ -73,7 +73,7 @@ static bool strings_grow(struct strings *t)
 	return true;
 }
 
-/* Writes a string As its place among the strings, where it stands once; 0: empty. out->failed: no memory. */
+/* Writes a string as its place among the strings, where it stands once; 0: empty. out->failed: no memory. */
 static void encode_string(struct strings *t, struct buf *out, const char *s)
 {
 	size_t n = s ? strlen(s) : 0;

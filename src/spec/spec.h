@@ -113,10 +113,12 @@ struct spec {
 	char *strings; /* that the names are in */
 };
 
+/* A node of a function. */
 static inline const struct spec_node *spec_node(const struct spec *s, uint32_t function, uint32_t node)
 {
 	return &s->nodes[s->functions[function].first_node + node];
 }
+/* The i-th edge of a node. */
 static inline const struct spec_edge *spec_edge(const struct spec *s, const struct spec_node *n, uint32_t i)
 {
 	return &s->edges[n->first_edge + i];
@@ -133,7 +135,8 @@ const char *spec_kind_name(unsigned kind);
 
 /* Bytes of a file. 0, -EBADMSG (with a sentence: not one, damaged, of a later version) or -ENOMEM. */
 int spec_read(const void *p, size_t n, struct err *err, struct spec **ret);
-/* The same of a file: a specification, or an ELF program that has one in it. -ENODATA: a program without. */
+/* Reads the specification in a file: that, or an ELF program that has one in it. 0; -ENODATA: a program without; as
+ * spec_read. */
 int spec_load(const char *path, struct err *err, struct spec **ret);
 /* Appends the bytes of a file; id is that of what is written. 0 or -ENOMEM. */
 int spec_write(const struct spec *s, struct buf *out, uint64_t *ret_id);

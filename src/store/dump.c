@@ -35,7 +35,7 @@ static void dump_file_identity(struct dump *d, const struct pfile *f)
 	}
 }
 
-/* Writes what identifies a version, As canon.c writes it: by the write that made it, or by its fingerprint. */
+/* Writes what identifies a version, as canon.c writes it: by the write that made it, or by its fingerprint. */
 static void dump_version_identity(struct dump *d, const struct pfile *f, const struct pver *v)
 {
 	dump_file_identity(d, f);
@@ -69,7 +69,7 @@ static void put_view(struct dump *d, const struct process_view *p, uint32_t n)
 	canon_exec(d->c, store_interned(d->s, p->p.boot), pidns, p->p.pid, p->p.started, n);
 }
 
-/* Writes what identifies an execution, As put_version_id. A missing one is told as such. 0, -errno. */
+/* Writes what identifies an execution, as put_version_id. A missing one is told as such. 0, -errno. */
 static int dump_execution_id(struct dump *d, uint64_t id)
 {
 	int rc = d->q.id == exec_process(id) ? 1 : read_process(d->s, exec_process(id), &d->q);
@@ -145,7 +145,7 @@ static int put_one_version(void *arg, uint32_t n, const struct pver *v)
 	return rc;
 }
 
-/* Writes arg: the dump; a name that the path had. Files that are named so are collected, for put_names. */
+/* Writes a name that the path had. arg: the dump. Files that are named so are collected, for put_names. */
 static int dump_name(void *arg, const struct pname *n)
 {
 	struct dump *d = arg;

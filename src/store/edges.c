@@ -308,8 +308,8 @@ struct from {
 	struct edges *e;
 };
 
-/* Called for each version of a file: appends arg: a struct from; edges to versions that were derived from f->of. 0,
- * -ENOMEM. */
+/* Called for each version of a file: appends edges to versions that were derived from f->of. arg:
+ * a struct from. 0, -ENOMEM. */
 static int add_if_from(void *arg, uint32_t n, const struct pver *v)
 {
 	struct from *f = arg;

@@ -49,8 +49,8 @@ static bool enough_holders(void *arg, int64_t t)
 	return later >= h->max;
 }
 
-/* Called for each name of a path: adds a holder arg: struct holders; of each file that had the path when it had it
- * last. 0, -ENOMEM. */
+/* Called for each name of a path: adds who had the path, with when it had it last. arg: a struct holders. 0, -ENOMEM.
+ */
 static int add_holder(void *arg, const struct pname *n)
 {
 	struct holders *h = arg;
@@ -227,7 +227,7 @@ struct spans {
 	VEC(struct span) list;
 };
 
-/* Called for each name of a path: adds a span, arg: struct spans; when its file had that name. 0, -ENOMEM. */
+/* Called for each name of a path: adds when its file had that name. arg: a struct spans. 0, -ENOMEM. */
 static int add_span(void *arg, const struct pname *n)
 {
 	struct spans *l = arg;

@@ -17,6 +17,7 @@ struct cur {
 	const unsigned char *p, *end;
 	bool bad;
 };
+/* Begins to read packed bytes. */
 static inline struct cur cur_of(struct str s)
 {
 	return (struct cur){(const unsigned char *)s.p, (const unsigned char *)s.p + s.n, false};
@@ -44,14 +45,17 @@ static inline __attribute__((always_inline)) uint64_t cur_u_here(struct cur *c)
 		c->bad = true;
 	return v;
 }
+/* Reads a number; 0 and c->bad if the bytes end within it. */
 static inline uint64_t cur_u(struct cur *c)
 {
 	return cur_u_here(c);
 }
+/* Reads a signed number; as cur_u. */
 static inline int64_t cur_z(struct cur *c)
 {
 	return unzigzag(cur_u(c));
 }
+/* Reads a text, which stays where it is; empty and c->bad if the bytes end within it. */
 static inline struct str cur_str(struct cur *c)
 {
 	uint64_t n = cur_u(c);
@@ -63,6 +67,7 @@ static inline struct str cur_str(struct cur *c)
 	c->p += n;
 	return s;
 }
+/* Is there more to read, and nothing damaged so far? */
 static inline bool cur_more(const struct cur *c)
 {
 	return !c->bad && c->p < c->end;
@@ -71,6 +76,7 @@ static inline bool cur_more(const struct cur *c)
  * parts but the last, then the parts. One column, so that a row is one read. */
 enum { FILE_INFO, FILE_VER, FILE_RD, FILE_PARTS };
 enum { PROCESS_ACC, PROCESS_INFO, PROCESS_PARTS };
+/* Splits packed bytes into parts; the lengths of all but the last stand at the beginning. False: damaged. */
 static inline bool pack_split(struct str pack, unsigned parts, struct str *ret)
 {
 	struct cur c = cur_of(pack);
@@ -91,6 +97,7 @@ static inline int64_t time_add(int64_t t, int64_t d)
 {
 	return (int64_t)((uint64_t)t + (uint64_t)d);
 }
+/* The difference of two times, which wraps. */
 static inline int64_t time_sub(int64_t a, int64_t b)
 {
 	return (int64_t)((uint64_t)a - (uint64_t)b);
@@ -126,6 +133,7 @@ enum layout_bits {
 	LAYOUT_PART = 53,      /* which of the processes of its execution did it follows */
 };
 enum end_kind { END_NEVER, END_GIVEN, END_EXEC }; /* NEVER: the execution's, which has not ended */
+/* The n bits from bit `at` on. */
 static inline unsigned layout_get(uint64_t bits, unsigned at, unsigned n)
 {
 	return (unsigned)(bits >> at) & ((1u << n) - 1);
@@ -166,7 +174,7 @@ struct pacc_reader {
 	struct ids *uses; /* many uses are added here, n << 3 | via */
 };
 void pacc_begin(struct pacc_reader *r, struct store *s, const struct pacc_section *sec, struct ids *uses);
-/* 1, 0, -ENOTRECOVERABLE. */
+/* Reads the next access of a packed list. 1, 0, -ENOTRECOVERABLE. */
 int pacc_next(struct pacc_reader *r, struct pacc *ret);
 /* Appends a section. 0, -errno with a sentence. */
 int pacc_put(struct store *s, struct buf *out, uint64_t session, uint32_t n, const struct pacc *v, size_t count,
@@ -265,10 +273,12 @@ struct pver {
 	VEC(struct pder) ders;
 };
 void pver_release(struct pver *v);
+/* How the version came into being, as it is stored. */
 static inline unsigned pver_origin(const struct pver *v)
 {
 	return v->flags & 3;
 }
+/* How the version came into being. */
 static inline enum origin pver_known_origin(const struct pver *v)
 {
 	return pver_origin(v) == 0 ? ORIGIN_OBSERVED : pver_origin(v) == 1 ? ORIGIN_UNOBSERVED : ORIGIN_EXTERNAL;
@@ -314,7 +324,8 @@ struct pname_fact {
 	bool is_old; /* this path is the rename's old one */
 };
 /* 1, 0 at the end, PACK_DAMAGED. */
-int pname_fact_next(struct store *s, struct cur *c, struct pname_fact *ret); /* 1, 0, -ENOTRECOVERABLE */
+/* Reads the next fact about a name of a packed list. 1, 0 at the end, PACK_DAMAGED (-ENOTRECOVERABLE). */
+int pname_fact_next(struct store *s, struct cur *c, struct pname_fact *ret);
 
 void pname_fact_put(struct store *s, struct buf *out, const struct pname_fact *f);
 struct pname {
@@ -322,7 +333,7 @@ struct pname {
 	int64_t from, to;
 	bool linked; /* as in struct gname */
 };
-/* 1, 0 at the end, -ENOTRECOVERABLE. */
+/* Reads the next name of a packed list. 1, 0 at the end, -ENOTRECOVERABLE. */
 int pname_next(struct store *s, struct cur *c, struct pname *ret);
 
 void pname_put(struct store *s, struct buf *out, const struct pname *n);
@@ -343,8 +354,10 @@ struct pproc_section {
 	uint64_t session;
 	struct str body;
 };
+/* Reads what identifies a process. */
 int pproc_get(struct store *s, struct cur *c, struct pproc *ret);
 void pproc_put(struct store *s, struct buf *out, const struct pproc *p);
+/* Reads the next part of a process, what one session told of it. */
 int pproc_section_next(struct cur *c, struct pproc_section *ret);
 
 struct pproc_fork {

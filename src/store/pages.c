@@ -52,7 +52,7 @@ static sqlite3_vfs *real_vfs(const sqlite3_vfs *v)
 	return v->pAppData;
 }
 
-/* The file As what it is: SQLite's file is its first member. */
+/* The file as what it is: SQLite's file is its first member. */
 static struct pages_file *of(sqlite3_file *f)
 {
 	return (struct pages_file *)f;

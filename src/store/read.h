@@ -122,9 +122,9 @@ struct reader *store_reader(struct store *s); /* NULL without memory */
  * 1, 0, -errno. */
 int read_file_row(struct store *s, uint64_t id, struct str ret[FILE_PARTS]);
 int read_process_row(struct store *s, uint64_t id, struct str ret[PROCESS_PARTS]);
-/* 1 found, 0 not, -errno. The view may hold that process already. */
+/* Reads a process and its executions. 1 found, 0 not, -errno. The view may hold that process already. */
 int read_process(struct store *s, uint64_t id, struct process_view *v);
-/* The same for who asks for edges alone: v may be told. */
+/* Reads a process for who asks for edges alone: v may hold no more than what is told with them. As read_process. */
 int read_process_edges(struct store *s, uint64_t id, struct process_view *v);
 void process_view_release(struct process_view *v);
 /* Execution n; NULL: there is none. */
@@ -228,7 +228,7 @@ int read_names(struct store *s, uint64_t path, int (*say)(void *arg, const struc
 int read_files_told_at(struct store *s, uint64_t path, struct ids *out);
 /* Appends the path that a file shows: *ret_named whether it has it still. 0 or -errno. */
 int read_file_path(struct store *s, const struct pfile *f, struct buf *out, bool *ret_named);
-/* The same from the brief form. 0, -ENOMEM, -errno. */
+/* Appends the path of a file as read_path does, from the brief form. 0, -ENOMEM, -errno. */
 int read_brief_path(struct store *s, const struct pfile_brief *f, struct buf *out);
 /* Hashes of public ids. f may be NULL: it is read. 1, 0, -errno. */
 int hash_of_file(struct store *s, uint64_t id, const struct pfile *f, struct id_hash *ret);

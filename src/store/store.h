@@ -75,7 +75,7 @@ struct store_index_options {
 	uint64_t events;          /* sessions with so many are indexed together, then the next; 0: INDEX_EVENTS */
 	const char *system_extra; /* for what is counted of runs (base/system.h); NULL none */
 };
-/* 0, -errno with a sentence. */
+/* Brings the index up to date. 0, -errno with a sentence. */
 int store_index(struct store *s, const struct store_index_options *o, struct err *err, struct store_index_stats *ret);
 /* Checks logs and index against each other; calls say(arg, line) for each finding. Returns how many, or -errno. */
 int store_fsck(struct store *s, void (*say)(void *arg, const char *line), void *arg, struct err *err);
@@ -92,7 +92,7 @@ bool store_is_damaged(const struct store *s);
 /* How many rows this process could not read, for another reason than damage, where whoever asked is not told why:
  * words, names and the like are empty then. An answer behind which this has grown may not be whole. */
 uint64_t store_reads_failed(void);
-/* The same, of this store since it was opened. */
+/* How many times a read of this store has failed since it was opened. */
 uint64_t store_reads_failed_in(const struct store *s);
 /* Checks all pages of the index file. 0, -ENOTRECOVERABLE, -errno. */
 int store_check_pages(struct store *s, struct err *err);
@@ -104,6 +104,7 @@ int store_drop(const char *home, struct err *err);
 struct store_damage {
 	uint64_t places, bytes, sessions;
 };
+/* Finds how much of the record is damaged. */
 int store_damage(struct store *s, struct store_damage *ret);
 
 /* How much of a session the index has. */
@@ -188,7 +189,7 @@ struct version_info {
 	uint64_t session, seq, k;
 };
 
-/* 1 found, 0 not, -errno. Strings stay valid until the next call of the same function on this store. */
+/* Reads a run. 1 found, 0 not, -errno. Strings stay valid until the next call of the same function on this store. */
 int store_run(struct store *s, store_id id, struct run_info *ret);
 /* What was told of the run itself: without inputs, outputs and executions, which are 0, and with the gaps of its
  * sessions only. It costs the same whatever the run did. As store_run. */
@@ -201,8 +202,8 @@ struct run_recording {
 	uint64_t pidns;
 	bool last;
 };
-/* 1; 0: each session of the run has its end, or there is no such run; -errno. What *ret points to but for the segment
- * is valid until the index is brought up to date. */
+/* Finds where the log of a run goes on that is recorded now. 1; 0: each session of the run has its end, or there is
+ * no such run; -errno. What *ret points to but for the segment is valid until the index is brought up to date. */
 int store_run_recording(struct store *s, store_id run, struct run_recording *ret);
 /* Where a session that tells of a run lies in the logs: for who has to read its events again. */
 struct run_part {
@@ -215,10 +216,10 @@ struct run_part {
 int store_run_parts(struct store *s, store_id run, int (*each)(void *arg, const struct run_part *part), void *arg);
 /* Of its inputs and outputs those that are data. 0 or -errno. */
 int store_run_data(struct store *s, store_id run, const char *extra, uint64_t *ret_used, uint64_t *ret_made);
-/* 1, 0: there is none, -errno. Texts of ret are valid until the next call. */
+/* Reads an execution. 1, 0: there is none, -errno. Texts of ret are valid until the next call. */
 int store_exec(struct store *s, store_id id, struct exec_info *ret);
 
-/* 1, 0: there is none, -errno. Texts of ret are valid until the next call. */
+/* Reads a file. 1, 0: there is none, -errno. Texts of ret are valid until the next call. */
 int store_file(struct store *s, store_id id, struct file_info *ret);
 /* What is asked of every execution of a run: a third of what store_exec costs. 1, 0, -errno. */
 struct exec_brief {
@@ -235,6 +236,7 @@ struct file_brief {
 	struct str path;
 	store_id within;
 };
+/* Reads of a file what decides how it is shown. 1, 0: there is none; -errno. */
 int store_file_brief(struct store *s, store_id id, struct file_brief *ret);
 /* The file that a version is of, which may not be there any more: versions have numbers of their file's. */
 store_id store_file_of_version(store_id id);
@@ -264,11 +266,12 @@ int store_command(struct store *s, const struct exec_sort *x, struct str *ret);
  * asked for in any order, VIEW_PASS where nearly all come one after the other. */
 #define VIEW_WALK 8192
 #define VIEW_PASS 256
-/* 0; -EBUSY: another transaction is open. May be nested; each needs its store_view_end. */
+/* Begins a view: until it ends, all questions see one state of the index, and rows are kept in memory. 0; -EBUSY:
+ * another transaction is open. May be nested; each needs its store_view_end. */
 int store_view_begin(struct store *s, unsigned blocks);
 
 void store_view_end(struct store *s);
-/* 1, 0: there is none, -errno. */
+/* Reads a version. 1, 0: there is none, -errno. */
 int store_version(struct store *s, store_id id, struct version_info *ret);
 /* What a walk asks of each version, without the rest of what store_version and store_file make. 1, 0, -errno. */
 struct version_sort {
@@ -304,6 +307,7 @@ struct version_judged {
 	bool hollow;
 	int64_t end; /* where hollow */
 };
+/* Reads of a version what decides whether it is shown. */
 int store_version_judged(struct store *s, store_id id, const char *extra, struct version_judged *ret);
 
 /* ---- finding a place to start ---- */
@@ -398,7 +402,8 @@ struct edges {
 };
 void edges_release(struct edges *e);
 /* 0, -ENOMEM. */
-int edges_add(struct edges *e, const struct edge *one); /* 0 or -ENOMEM */
+/* Appends a copy of an edge. 0 or -ENOMEM. */
+int edges_add(struct edges *e, const struct edge *one);
 /* Makes one edge of two between the same things (doc/graph.md, rules 5 and 7). */
 void edge_fold(struct edge *to, const struct edge *from);
 
@@ -526,14 +531,14 @@ struct store_build {
 /* Gives the build to each, whose strings are valid until that returns; what it returned, 0 where there is no such
  * build, or -errno. About 1 us a file. */
 int store_builds(struct store *s, store_id **ret, size_t *ret_n); /* all, in order of row; malloc'ed */
-/* 0 also where there is none; -errno. */
+/* Tells `each` of a build, event by event. 0 also where there is none; -errno. */
 int store_build(struct store *s, store_id id, int (*each)(void *arg, const struct store_build *), void *arg);
 /* Those that made a file with this digest (32 bytes), this build-id or this note, each may be empty; in order of row.
  * Different bytes may be among them, by accident of a hash: look. The array is malloc'ed. 0, -errno. */
 int store_builds_of(struct store *s, struct str digest, struct str build_id, struct str note, store_id **ret,
                     size_t *ret_n);
-/* The same for those that made a file of this size that was last written then: for versions that are gone. *ret is the
- * caller's. 0, -errno. */
+/* Finds the builds that made a file of this size that was last written at mtime (ns): for versions that are gone.
+ * *ret is the caller's. 0, -errno. */
 int store_builds_stamped(struct store *s, uint64_t size, int64_t mtime, store_id **ret, size_t *ret_n);
 /* By public id or a unique prefix of it. 1, 0, -ENOTUNIQ, -errno. */
 int store_build_by_pubid(struct store *s, const char *text, store_id *ret);

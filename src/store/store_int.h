@@ -17,26 +17,32 @@
 #define VERSION_BITS 24
 #define VERSION_MAX ((1u << VERSION_BITS) - 1)
 #define EXEC_BITS 20
+/* The id of the n-th version of a file, from 1. */
 static inline uint64_t version_id(uint64_t file, uint64_t n)
 {
 	return file << VERSION_BITS | n;
 }
+/* The file of a version. */
 static inline uint64_t version_file(uint64_t id)
 {
 	return id >> VERSION_BITS;
 }
+/* Which version of its file it is, from 1. */
 static inline uint32_t version_n(uint64_t id)
 {
 	return id & VERSION_MAX;
 }
+/* The id of the n-th execution of a process; 0 is its part before the first exec. */
 static inline uint64_t exec_id(uint64_t process, uint64_t n)
 {
 	return process << EXEC_BITS | n;
 }
+/* The process of an execution. */
 static inline uint64_t exec_process(uint64_t id)
 {
 	return id >> EXEC_BITS;
 }
+/* Which execution of its process it is. */
 static inline uint32_t exec_n(uint64_t id)
 {
 	return id & ((1u << EXEC_BITS) - 1);
@@ -133,11 +139,13 @@ int store_step(struct store *s, sqlite3_stmt *st, struct err *err);
 struct ids;
 /* Appends the numbers that a statement gives (bound already), its first column, and resets it. 0 or -errno. */
 int store_column(struct store *s, sqlite3_stmt *st, struct ids *out);
+/* The bytes in a column, valid until the next step. */
 static inline struct str column_str(sqlite3_stmt *st, int i)
 {
 	const void *p = sqlite3_column_blob(st, i);
 	return str_n(p, (size_t)sqlite3_column_bytes(st, i));
 }
+/* Binds bytes, which must live until the statement is done; empty ones are no NULL. */
 static inline void bind_str(sqlite3_stmt *st, int i, struct str v)
 {
 	if (v.n)
@@ -148,7 +156,7 @@ static inline void bind_str(sqlite3_stmt *st, int i, struct str v)
 /* A number of the index by its key: 1, 0: there is none; -errno with a sentence. */
 int store_meta_get(struct store *s, const char *key, int64_t *ret, struct err *err);
 
-/* 0, -errno with a sentence. */
+/* Sets a number of the index's own. 0, -errno with a sentence. */
 int store_meta_set(struct store *s, const char *key, int64_t value, struct err *err);
 /* The highest row that a statement gives. 0, -errno with a sentence; *ret stays as it was where there is none. */
 int store_max(struct store *s, enum store_sql which, uint64_t *ret, struct err *err);
@@ -190,10 +198,10 @@ int store_layout(struct store *s, uint64_t id, uint64_t *ret);
 /* The number of the layout, given to a new one. 0, -errno with a sentence. */
 int store_layout_id(struct store *s, uint64_t bits, uint64_t *ret, struct err *err);
 
-/* NULL: there is none, or it cannot be read. Valid until another is asked for. */
+/* The file system with that number. NULL: there is none, or it cannot be read. Valid until another is asked for. */
 const struct sdomain *store_domain(struct store *s, uint64_t id);
 
-/* NULL: there is none, or it cannot be read. Valid until another is asked for. */
+/* The session with that number. NULL: there is none, or it cannot be read. Valid until another is asked for. */
 const struct ssession *store_session(struct store *s, uint64_t id);
 /* Appends the path with that row to out; "" when not known. */
 void store_path(struct store *s, uint64_t id, struct buf *out);
@@ -289,9 +297,10 @@ enum list_kind {
 	LIST_TOLD_PROCESS,
 	LIST_TOLD_PATH
 };
-/* LIST_NOTE: sessions with notes, by what they are on: run << 2 | NOTES_RUN, file << 2 | NOTES_FILE, and NOTES_ALL.
- * LIST_TOMBSTONE: of row 0, sessions that were forgotten (tombstones.c). LIST_TOLD_PROCESS, LIST_TOLD_PATH: rows that a
- * session told of; not in its own row, which is read by every question. */
+/* The key of a list: LIST_NOTE: sessions with notes, by what they are on: run << 2 | NOTES_RUN, file << 2 |
+ * NOTES_FILE, and NOTES_ALL. LIST_TOMBSTONE: of row 0, sessions that were forgotten (tombstones.c).
+ * LIST_TOLD_PROCESS, LIST_TOLD_PATH: rows that a session told of; not in its own row, which is read by every
+ * question. */
 static inline uint64_t list_key(enum list_kind kind, uint64_t row)
 {
 	return (uint64_t)kind << 56 | row;
@@ -311,9 +320,10 @@ struct collect;
 /* Sorted. 0, -errno. */
 int tombstones_get(struct store *s, struct ids *ret);
 
+/* Keeps which sessions were forgotten. */
 int tombstones_put(struct store *s, const struct ids *tombstones, struct err *err);
 int tombstones_add(struct ids *tombstones, uint64_t session); /* sort with ids_sort when all are in */
-/* tombstones: sorted. */
+/* Was the session forgotten? tombstones: sorted. */
 bool tombstones_has(const struct ids *tombstones, uint64_t session);
 /* Takes the frames of forgotten sessions out; how many there were. */
 size_t tombstones_filter(const struct ids *tombstones, struct collect *w);

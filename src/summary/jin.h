@@ -16,9 +16,10 @@ struct jin {
 	size_t at;
 	unsigned line; /* of `at` */
 };
-int jin_open(struct jin *in, const char *text, size_t n); /* 0 or -ENOMEM */
+/* Begins to read JSON of n bytes, in which numbers keep all their digits. 0, and it is to be released; -ENOMEM. */
+int jin_open(struct jin *in, const char *text, size_t n);
 void jin_release(struct jin *in);
-/* 1 and the next value, 0 at the end, -EBADMSG with what is wrong and in which line. */
+/* Reads the next value. 1 and the next value, 0 at the end, -EBADMSG with what is wrong and in which line. */
 int jin_next(struct jin *in, json_t **ret, char ret_why[200]);
 
 /* Appends the bytes. false: it is none, or no memory; something may have been appended. */

@@ -21,9 +21,13 @@ void jout_key(struct jout *j, const char *name);
 void jout_text(struct jout *j, struct str s);
 
 void jout_base64(struct jout *j, struct str s); /* likewise */
+/* Writes a number with so many decimals. */
 void jout_decimal(struct jout *j, int64_t value, unsigned decimals);
+/* Writes null. */
 void jout_null(struct jout *j);
+/* Writes a truth value, */
 void jout_bool(struct jout *j, const char *name, bool value);
+/* Writes a number with so many decimals, */
 void jout_number(struct jout *j, const char *name, int64_t value, unsigned decimals);
 /* "name": "text" and its twin; null without text */
 void jout_string_pair(struct jout *j, const char *name, const char *text);

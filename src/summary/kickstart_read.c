@@ -56,7 +56,7 @@ static bool is_at(const struct kickstart_reader *r, const char *path)
 
 /* ---- values ---- */
 
-/* Appends What a backslash at place *i of s stands before, into out; *i moves to its last character. */
+/* Appends what a backslash at place *i of s stands before, into out; *i moves to its last character. */
 static void unescape(struct str s, size_t *i, struct buf *out)
 {
 	char c = s.p[++*i];

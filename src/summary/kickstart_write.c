@@ -115,7 +115,7 @@ static void write_usage(struct buf *b, const struct summary *s)
 		b->n = empty;
 }
 
-/* Writes how the task ended, As wait gives it; nothing where it is not known. */
+/* Writes how the task ended, as wait gives it; nothing where it is not known. */
 static void write_status(struct buf *b, const struct summary *s)
 {
 	if (s->signal > 0) {

@@ -42,7 +42,8 @@ bool limits_any(const struct limits *limits);
 int limits_parse_time(const char *text, struct err *err, int64_t *ret);
 
 /* -ENOENT: no limit is called so. */
-int limit_by_name(const char *name); /* -ENOENT: there is none */
+/* The limit of that name; -ENOENT: no limit is called so. */
+int limit_by_name(const char *name);
 
 const char *limit_key(enum limit_name l);     /* "open-files" */
 const char *limit_meaning(enum limit_name l); /* "open descriptors of all processes together" */

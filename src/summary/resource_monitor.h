@@ -11,7 +11,8 @@
 /* Whether it has a field of theirs. */
 bool resource_monitor_is(json_t *value);
 bool resource_monitor_is_text(struct str text);
-/* 0 or -errno with a sentence; *ret is released by the caller on success only. */
+/* Reads a summary of resource_monitor. 0 or -errno with a sentence; *ret is released by the caller on success only.
+ */
 int resource_monitor_read(json_t *value, struct err *err, struct summary *ret);
 /* Reads one of a text of lines and sets *ret_n to what it took of the text: up to a line of dashes, and that. -ENODATA:
  * there was none. */

@@ -5,7 +5,8 @@
 #include "summary/jin.h"
 #include "summary/summary.h"
 
-/* 0 or -errno with a sentence; *ret is to be released by the caller on success only. */
+/* Reads a summary in stemma's own form. 0 or -errno with a sentence; *ret is to be released by the caller on success
+ * only. */
 int summary_from_json(json_t *value, struct err *err, struct summary *ret);
 
 #endif

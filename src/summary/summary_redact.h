@@ -6,7 +6,7 @@
 #include "redact/redact.h"
 #include "summary/summary.h"
 
-/* watch may be NULL. 1: something was taken out; 0; -ENOMEM. */
+/* Takes secrets out of a summary. watch may be NULL. 1: something was taken out; 0; -ENOMEM. */
 int summary_redact(struct summary *s, const struct redact_watch *watch);
 
 #endif

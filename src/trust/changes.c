@@ -67,7 +67,7 @@ static uint64_t next_random(struct finding *f)
 	return f->random * UINT64_C(2685821657736338717);
 }
 
-/* Puts numbers into a random order, By f's own random numbers: the same each time. */
+/* Puts numbers into a random order, by f's own random numbers: the same each time. */
 static void shuffle(struct finding *f, size_t *v, size_t n)
 {
 	for (size_t i = n; i > 1; i--) {

@@ -228,7 +228,7 @@ static int check_members(struct reader *r, const json_t *root)
 	return any ? 0 : refuse_claim(r, "it claims neither inputs nor parameters nor results");
 }
 
-/* Reads The whole claim. -EBADMSG, -ENOMEM, with a sentence. */
+/* Reads the whole claim. -EBADMSG, -ENOMEM, with a sentence. */
 static int document(struct reader *r, const json_t *root, struct claim *c)
 {
 	int64_t format = 0;

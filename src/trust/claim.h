@@ -21,7 +21,7 @@ struct claim {
 	char **plans, **seals;
 };
 
-/* 0; -EBADMSG with a sentence that says where; -ENOMEM. *ret is to be released on success only. */
+/* Reads a claim. 0; -EBADMSG with a sentence that says where; -ENOMEM. *ret is to be released on success only. */
 int claim_read(const char *text, size_t n, struct err *err, struct claim *ret);
 void claim_release(struct claim *c);
 /* Appends the claim as JSON: what claim_read reads. 0 or -ENOMEM. */

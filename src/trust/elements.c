@@ -118,7 +118,7 @@ bool value_number(const char *text, double *ret)
 	return true;
 }
 
-/* Reads a whole number: The digits of an integer without a plus and zeros before; NULL: it is none. */
+/* Reads a whole number: the digits of an integer without a plus and zeros before; NULL: it is none. */
 static const char *integer(const char *s, bool *ret_minus)
 {
 	*ret_minus = *s == '-';

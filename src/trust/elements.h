@@ -27,7 +27,7 @@ struct elements {
 void elements_release(struct elements *e);
 /* The element of that name, made where there is none. NULL: no memory. */
 struct element *elements_at(struct elements *e, struct str name);
-/* NULL: there is none. */
+/* Finds an element by its name. NULL: there is none. */
 struct element *elements_find(const struct elements *e, struct str name);
 /* One value more of the name. */
 void elements_add(struct elements *e, struct str name, struct str value);

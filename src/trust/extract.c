@@ -343,7 +343,7 @@ static void append_if_number(struct elements *values, const char *prefix, const 
 	buf_release(&name);
 }
 
-/* Takes results from a JSON document As hyperfine, Google Benchmark and others write it. false: nothing was found. */
+/* Takes results from a JSON document as hyperfine, Google Benchmark and others write it. false: nothing was found. */
 static bool guess_json(struct elements *values, const char *text, size_t n)
 {
 	static const char *const hyperfine[] = {"mean", "stddev", "median", "user", "system", "min", "max"};

@@ -15,7 +15,7 @@
 /* Applies x to a text. values and missing are added to. */
 void extract_text(const struct extractor *x, const char *text, size_t n, struct elements *values,
                   struct elements *missing);
-/* The same to the file at x->from. */
+/* Takes results from the file at x->from, as extract_text does from a text. */
 void extract_file(const struct extractor *x, const char *path, struct elements *values, struct elements *missing);
 
 /* What the parameters that a benchmark file names are, in this command line, environment and these files. */

@@ -20,8 +20,8 @@ uint64_t kept_room(const char *folder, uint64_t *ret_free);
 /* Copies the open file, which had the digest, unless it is there already; shares its blocks where the file system can;
  * else within kept_room. 0; -ESTALE: it was changed meanwhile; -ENOSPC: there is no room; -errno. */
 int kept_put(const char *home, int fd, const struct digest *d);
-/* The same of a copy that lies in the record already, and is not written any more: it gets a second name. 0 or -errno.
- */
+/* Keeps a copy that lies in the record already, and is not written any more, as kept_add does: it gets a second
+ * name. 0 or -errno. */
 int kept_link(const char *home, const char *path, const struct digest *d);
 /* Writes the copy to a new file at path. 0; -ENOENT there is none; -EBADMSG it is not what it was; -errno. */
 int kept_get(const char *home, const struct digest *d, const char *path);

@@ -110,7 +110,7 @@ static bool os_name(struct reading *r, const char *key)
 	return s.n > 0;
 }
 
-/* Reads how busy the processors were: Ticks of the first line of /proc/stat: user nice system idle iowait irq
+/* Reads how busy the processors were: ticks of the first line of /proc/stat: user nice system idle iowait irq
  * softirq steal guest guest_nice. */
 static bool ticks(struct reading *r, bool stolen)
 {
@@ -166,7 +166,7 @@ static bool cgroup_limit(struct reading *r, const char *file)
 	return true;
 }
 
-/* Reads the limits of resources: Those that are set, by name. */
+/* Reads the limits of resources: those that are set, by name. */
 static bool rlimits(struct reading *r, const char *key)
 {
 	(void)key;
@@ -241,7 +241,7 @@ static bool own_cgroup(struct reading *r, const char *key)
 	return cgroup_of(r->out, sizeof(r->out));
 }
 
-/* Reads how this process is scheduled: Policy and niceness. */
+/* Reads how this process is scheduled: policy and niceness. */
 static bool scheduler(struct reading *r, const char *key)
 {
 	static const char *const policies[] = {"other", "fifo", "rr", "batch", "?", "idle", "deadline"};

@@ -54,7 +54,7 @@ static int compare_numbers(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The number What one number a claim gives is compared with where several runs gave several. False: it is not known
+/* The number what one number a claim gives is compared with where several runs gave several. False: it is not known
  * how. */
 static bool combined(const struct element *seen, const char *statistic, double *ret)
 {
@@ -120,7 +120,7 @@ static int compare_values(const void *a, const void *b)
 	return strcmp(s, t);
 }
 
-/* Are the values of both elements the same: The same values in whatever order: both sorted, numbers by size. */
+/* Are the values of both elements the same: the same values in whatever order: both sorted, numbers by size. */
 static bool bags_same(const struct element *a, const struct element *b, double relative, double absolute)
 {
 	struct element x = *a, y = *b;
@@ -198,7 +198,7 @@ static struct trust_difference *append_difference(struct trust *t, enum trust_pa
 	return &t->v[t->n++];
 }
 
-/* Compares What both sides have. 0; -EINVAL, -ENOMEM, with a sentence. */
+/* Compares what both sides have. 0; -EINVAL, -ENOMEM, with a sentence. */
 static int both(const struct element *c, const struct element *s, enum trust_part part, const char *tolerance,
                 struct trust_factor *f, struct err *err, struct trust *t)
 {
@@ -265,7 +265,7 @@ static int measure_part(struct trust_side *seen, struct trust_side *claim, enum 
 	return rc;
 }
 
-/* The factor of one part: The part that does not differ, 0 to 1; of nothing 1. */
+/* The factor of one part: the part that does not differ, 0 to 1; of nothing 1. */
 static double factor(size_t differ, size_t most)
 {
 	double v = most ? 1 - (double)differ / (double)most : differ ? 0 : 1;

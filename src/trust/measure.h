@@ -63,8 +63,9 @@ struct trust {
 	size_t n;
 };
 
-/* tolerance: for results (and parameters that say so) without one of their own; NULL: none. 0, -EINVAL with a sentence
- * for a tolerance that is none, -ENOMEM. Sorts both sides. */
+/* Measures how far a claim agrees with what was seen. tolerance: for results (and parameters that say so) without
+ * one of their own; NULL: none. 0, -EINVAL with a sentence for a tolerance that is none, -ENOMEM. Sorts both sides.
+ */
 int trust_measure(struct trust_side *seen, struct trust_side *claim, const char *tolerance, struct err *err,
                   struct trust *ret);
 void trust_release(struct trust *t);

@@ -37,7 +37,7 @@ struct outputs {
 	bool seen;
 };
 
-/* 0 or -errno. Release ret in any case. */
+/* Finds the outputs of a run: files, with digests or sizes. 0 or -errno. Release ret in any case. */
 int outputs_of(struct store *s, store_id run, const struct witness_options *o, struct outputs *ret);
 void outputs_release(struct outputs *o);
 /* The output of that name, NULL. */

@@ -32,7 +32,7 @@ struct trust_record {
 	struct run_place *kept; /* filled in: where this was written; its segment is malloc'ed. NULL: not asked for */
 };
 
-/* 0 or -errno with a sentence. */
+/* Writes what a benchmark needs of a run: machine, digests, results. 0 or -errno with a sentence. */
 int trust_record(const struct trust_record *t, struct err *err);
 
 /* name=value for each value, as a list of an event. Release the two with free and buf_release. False: no memory. */

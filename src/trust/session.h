@@ -31,7 +31,7 @@ struct session_files {
 	size_t argc;
 };
 
-/* 0 or -errno. Release ret in any case. */
+/* Reads which files a run has opened, from its log. 0 or -errno. Release ret in any case. */
 int session_files(const struct run_place *p, const char *system_extra, struct err *err, struct session_files *ret);
 void session_files_release(struct session_files *f);
 

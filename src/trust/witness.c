@@ -193,7 +193,7 @@ static int append_input(struct one *r, store_id version)
 	return ok ? 0 : witness_oom(r->err);
 }
 
-/* Finds the inputs: What was used and not made in the run itself. 0, -errno. */
+/* Finds the inputs: what was used and not made in the run itself. 0, -errno. */
 static int inputs(struct one *r)
 {
 	int rc = collect_used_and_made(r);
@@ -220,7 +220,7 @@ static void pairs(struct elements *to, const struct strlist *l)
 	}
 }
 
-/* Adds properties of the run: Machine, environment and parameters; these from the command line where none were
+/* Adds properties of the run: machine, environment and parameters; these from the command line where none were
  * recorded. 0, -errno. */
 static int properties(struct one *r, const struct run_info *run)
 {

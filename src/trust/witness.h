@@ -31,7 +31,7 @@ struct witness {
 	size_t fed;
 };
 
-/* 0 or -errno with a sentence. Release ret in any case. */
+/* Reads runs as one benchmark. 0 or -errno with a sentence. Release ret in any case. */
 int witness_runs(struct store *s, const store_id *runs, size_t n, const struct witness_options *o, struct err *err,
                  struct witness *ret);
 void witness_release(struct witness *x);

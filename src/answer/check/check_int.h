@@ -12,7 +12,8 @@ struct check_declared {
 	struct idmap paths;
 	struct buf folder; /* in which the engine worked */
 };
-/* 1; 0 they are not known, and *ret_why says why; -errno. Release ret in any case. */
+/* Reads which inputs the stage's rule declares. 1; 0 they are not known, and *ret_why says why; -errno. Release ret
+ * in any case. */
 int check_declared_load(struct stages *st, uint32_t stage, struct check_declared *ret, enum check_why *ret_why);
 void check_declared_release(struct check_declared *d);
 /* Is the path declared, or below a folder that is? path: absolute. */

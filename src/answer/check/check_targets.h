@@ -28,7 +28,7 @@ struct check_targets {
 };
 
 void check_targets_release(struct check_targets *t);
-/* As check_declared_load, of a target. */
+/* Reads which inputs the target's rule declares. As check_declared_load, of a target. */
 int check_targets_load(struct check_targets *t, struct stages *st, uint32_t stage, struct check_declared *ret,
                        enum check_why *ret_why);
 /* Did the engine of the target that was loaded last write the file itself? */

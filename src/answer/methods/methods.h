@@ -76,7 +76,8 @@ struct methods {
 /* The file whose package is told of a step: a script that a package brought, or the program (then of a script of
  * nobody's package the interpreter). NULL: it is not known. */
 const struct software_file *methods_step_file(const struct methods *m, const struct methods_step *step);
-/* 0, and *ret is to be released; -errno. */
+/* Finds what a methods section says about a version: its steps, inputs, programs and machines. 0, and *ret is to be
+ * released; -errno. */
 int methods_find(const struct answer_source *a, store_id version, struct methods *ret);
 void methods_release(struct methods *m);
 /* The answer of `stemma methods --format json`; a new reference. 0 or -errno. */

@@ -20,9 +20,9 @@ struct show_found {
 	bool has_target;
 	struct target target;
 };
-/* text: as for target_any, or the public id of a build; only_file: it stood behind `--`. only_builds: nothing else is
- * asked for where there is a build. Returns 1, or as target_any with a sentence. ret is to be released where it is 1.
- * */
+/* Finds what the text means: builds, or a run, an execution or a file. text: as for target_any, or the public id of
+ * a build; only_file: it stood behind `--`. only_builds: nothing else is asked for where there is a build. Returns
+ * 1, or as target_any with a sentence. ret is to be released where it is 1. */
 int show_find(const struct answer_source *a, const char *text, bool only_file, bool only_builds, struct err *err,
               struct show_found *ret);
 void show_found_release(struct show_found *f);
@@ -45,7 +45,8 @@ struct show_run {
 	size_t n;
 	struct show_items used, made;
 };
-/* 1, 0: there is no such run, or -errno. */
+/* Reads a run, its executions, and what it used and made, for `stemma show`. 1, 0: there is no such run, or -errno.
+ */
 int show_run_load(const struct answer_source *a, store_id run, bool all, struct show_run *ret);
 void show_run_release(struct show_run *r);
 
@@ -53,7 +54,8 @@ struct show_exec {
 	store_id id;
 	struct show_items used, made;
 };
-/* all: also what of the system is left out otherwise. 0, -errno; then there is nothing to be released. */
+/* Reads what an execution used and made, for `stemma show`. all: also what of the system is left out otherwise. 0,
+ * -errno; then there is nothing to be released. */
 int show_exec_load(const struct answer_source *a, store_id exec, bool all, struct show_exec *ret);
 
 void show_exec_release(struct show_exec *x);
@@ -71,7 +73,8 @@ struct show_build {
 	size_t matches[BUILD_UNKNOWN + 1]; /* how many of each */
 	bool differs;                      /* not all are what they were, or nothing says what they were */
 };
-/* check: look at the sources; cache may be NULL. *ret refers to b. */
+/* Takes a build and the state of its sources for `stemma show`. check: look at the sources; cache may be NULL. *ret
+ * refers to b. */
 int show_build_load(const struct answer_source *a, const struct build *b, bool check, struct digest_cache *cache,
                     struct err *err, struct show_build *ret);
 void show_build_release(struct show_build *v);

@@ -64,7 +64,7 @@ struct stage_cost {
 /* Of a shown execution node: of the programs that it stands for; of a part of a program only the time, and what it
  * started. 0 or -errno. */
 int stage_view_cost(const struct stage_view *w, uint32_t node, const store_id *execs, size_t n, struct stage_cost *ret);
-/* 0 or -errno. */
+/* Adds up what the executions cost: times, processor time (ns), memory and bytes. 0 or -errno. */
 int stage_cost(struct store *s, const store_id *execs, size_t n, struct stage_cost *ret);
 
 /* What a stage is called, in JSON: kind, engine, name, named_by, job, wildcards. */

@@ -45,10 +45,12 @@ struct stat_sum {
 };
 /* What was moved, nothing where nothing was: most sums of accesses have no calls, and their figures take 150 bytes. */
 extern const struct stat_moved stat_nothing_moved;
+/* What was moved by counted calls; never NULL. */
 static inline const struct stat_moved *stat_io(const struct stat_way *w)
 {
 	return w->io ? w->io : &stat_nothing_moved;
 }
+/* What was moved through mappings; never NULL. */
 static inline const struct stat_moved *stat_mapped(const struct stat_sum *s)
 {
 	return s->mapped ? s->mapped : &stat_nothing_moved;
@@ -106,6 +108,7 @@ struct stat_bytes {
 	uint64_t n;
 	bool any, known, whole; /* there were accesses; of some, of all the bytes are known */
 };
+/* The bytes that were moved, by the accesses and by the calls that were counted. */
 struct stat_bytes stat_bytes(const struct stat_way *w);
 /* What a call is called, one way: read, write, recv, send, ... */
 const char *stat_call(unsigned api, bool write);

@@ -38,7 +38,8 @@ struct stat_slice {
 		bool bare; /* of some `spent` is not known */
 	} way[STAT_WAYS];
 };
-/* 0 where there are no times, else STAT_SLICES. The sums of the slices are those of the rows. */
+/* Divides the time from the first to the last access into equal slices, and says how many bytes moved in each. 0
+ * where there are no times, else STAT_SLICES. The sums of the slices are those of the rows. */
 size_t stat_slices(const struct stat_when *w, struct stat_slice *ret);
 
 /* Puts the rows in order: by call, then by when they began. */

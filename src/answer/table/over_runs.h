@@ -25,13 +25,14 @@ struct over_runs_question {
 	const char *const *with;
 	size_t n_with;
 };
-/* 0; with a sentence -EINVAL: the question makes no sense; -ENOENT: what it names is not recorded; -errno. Release it
- * in any case. */
+/* Finds the runs that are asked for, with their settings and metrics. 0; with a sentence -EINVAL: the question makes no
+ * sense; -ENOENT: what it names is not recorded; -errno. Release it in any case. */
 int over_runs_load(const struct answer_source *a, const struct over_runs_question *q, struct err *err,
                    struct over_runs *ret);
 void over_runs_release(struct over_runs *r);
 
-/* *ret_step: that of the value, where it is one; *ret_stepped: there is one. */
+/* The value of a metric over a run: the last one, the most, the least or the mean. *ret_step: that of the value,
+ * where it is one; *ret_stepped: there is one. */
 double over_runs_value(const struct over_runs *r, const struct app_log_metric *f, int64_t *ret_step, bool *ret_stepped);
 /* "0.93"; as short as it can be and still be read back to ... seven digits, which is what a table has room for. exact:
  * to be read back to the same. */

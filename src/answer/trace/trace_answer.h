@@ -113,7 +113,7 @@ const struct trace_pair *trace_difference(const struct trace_pair *p, size_t i, 
 /* ... and the one whose first datum is told. */
 const struct trace_pair *trace_of_datum(const struct trace_pair *p);
 
-/* NULL: it has none that is known. */
+/* The name of a function of that side's specification. NULL: it has none that is known. */
 const char *trace_function_name(const struct trace_pair *p, int side, uint32_t function);
 /* The specification of that side, or the other's where it has none; NULL if neither has. */
 const struct spec *trace_pair_spec(const struct trace_pair *p, int side);

@@ -35,7 +35,7 @@ struct trace_comparison {
 int trace_compare(const struct answer_source *a, const struct compare_options *o, struct err *err,
                   struct trace_comparison *j);
 void trace_comparison_release(struct trace_comparison *j);
-/* Releases all but the sets. */
+/* Releases what a comparison has found; its two sets of traces stay. Releases all but the sets. */
 void trace_comparison_forget(struct trace_comparison *j);
 /* Is there anything that differs, a thread without a partner included? */
 bool trace_differs(const struct trace_view *v);

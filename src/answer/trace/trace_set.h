@@ -59,8 +59,8 @@ struct trace_set {
  * -errno with a sentence: a trace or a specification is none. Release in any case. */
 int trace_set_find_files(const char *operand, char *const *specs, size_t n_specs, struct err *err,
                          struct trace_set *ret);
-/* The same of a word that means a run or execution, whose traces may be none: adds to ret. 1; 0 with a sentence: it
- * means none; -errno with a sentence. */
+/* Adds the traces that were recorded with a run or execution. The same of a word that means a run or execution,
+ * whose traces may be none: adds to ret. 1; 0 with a sentence: it means none; -errno with a sentence. */
 int trace_set_find_recorded(struct store *s, const char *word, struct err *err, struct trace_set *ret);
 /* The traces of a run, which may be none; exec != 0: those of that execution and of what it started. 0 or -errno. */
 int trace_set_of_run(struct store *s, store_id run, store_id exec, struct err *err, struct trace_set *ret);

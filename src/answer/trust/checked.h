@@ -24,7 +24,8 @@ struct checked_options {
 	const char *witnessed; /* a file of statements of witnesses, who must be among the signers; NULL: none is checked */
 	const char *identity;  /* whose signature it is to be; NULL: any of them */
 };
-/* 0, -EINVAL: what is expected is no hash; or -errno, with a sentence. */
+/* Checks the chain of seals of a record, and notes each problem. 0, -EINVAL: what is expected is no hash; or -errno,
+ * with a sentence. */
 int checked_make(struct chain *c, const struct checked_options *o, struct err *err, struct checked *ret);
 void checked_release(struct checked *k);
 /* A new reference. */

@@ -27,8 +27,9 @@ struct watch_event {
 /* Returns 0 to go on. */
 typedef int watch_each(void *arg, const struct watch_event *e);
 
-/* kind: EXPR_FILES, EXPR_RUNS or EXPR_EXECS. e and a belong to the caller and outlive it. What is there now is no
- * event. 0; -EINVAL, -ENOENT with a sentence as select_eval; -errno. */
+/* Begins to watch for what the expression selects. kind: EXPR_FILES, EXPR_RUNS or EXPR_EXECS. e and a belong to the
+ * caller and outlive it. What is there now is no event. 0; -EINVAL, -ENOENT with a sentence as select_eval; -errno.
+ */
 int watch_new(const struct answer_source *a, const struct expr *e, enum expr_kind kind, struct err *err,
               struct watch **ret);
 /* What came since the look before. A version is told when it is written to its end, or the run that wrote it is over; a

@@ -62,7 +62,8 @@ enum why_flags {
 	WHY_UNFOLDED = 2,
 	WHY_SERVERS = 4, /* also what other clients may have told a server that nobody saw */
 };
-/* flags: of enum why_flags. 0, and *ret is to be released; or -errno. */
+/* Finds who made a version, from what, and who else may have. flags: of enum why_flags. 0, and *ret is to be
+ * released; or -errno. */
 int why_find(const struct answer_source *a, store_id version, unsigned flags, struct why *ret);
 void why_release(struct why *n);
 /* In which order the first n_shown makers are told: their places in makers, room for n_shown. In a pipeline (one wrote

@@ -14,8 +14,8 @@
 #define ZARR_NO UINT32_MAX
 
 struct zarr;
-/* 0, -ENOMEM. */
-int zarr_new(struct store *s, struct zarr **ret); /* 0 or -ENOMEM; s is used as long as it lives */
+/* Begins to recognise parts of Zarr arrays by their paths. 0 or -ENOMEM; s is used as long as it lives */
+int zarr_new(struct store *s, struct zarr **ret);
 
 void zarr_free(struct zarr *z);
 struct store *zarr_store(const struct zarr *z);
@@ -28,9 +28,10 @@ struct zarr_part {
 	uint64_t key;                  /* of a chunk: the same for equal chunks of one array */
 	uint64_t index[ZARR_RANK_MAX]; /* of one that lies inside */
 };
-/* path: absolute. 1; 0: it is no part of a Zarr array; -errno. */
+/* Which array the path is a part of: its metadata or one chunk. path: absolute. 1; 0: it is no part of a Zarr array;
+ * -errno. */
 int zarr_part_of(struct zarr *z, struct str path, struct zarr_part *ret);
-/* The same for the file of a version. */
+/* Which array the file of a version is a part of; as zarr_part_of. */
 int zarr_part_of_version(struct zarr *z, store_id version, struct zarr_part *ret);
 
 /* The array or group of a folder, absolute: its number in *ret. 1, 0, -errno. */
@@ -68,6 +69,7 @@ struct zarr_on_disk {
 	uint32_t node;
 	uint64_t chunks;
 };
+/* Finds the arrays below a group as they lie on disk. */
 int zarr_arrays(struct zarr *z, uint32_t node, struct zarr_on_disk **ret, size_t *ret_n, size_t *ret_left);
 /* How many chunks, written or not, have elements in the box; 0: they are too many to count. */
 uint64_t zarr_box_chunks(const struct zarr *z, uint32_t node, const struct zarr_box *box);

@@ -10,7 +10,7 @@ struct zarr_list {
 	uint32_t *first;          /* the place of the first part of the same array; of others their own */
 	struct zarr_count *count; /* at the first: of all parts of it */
 };
-/* 0 or -errno; zarr_list_release in both cases. */
+/* Groups versions by the arrays of which they are parts. 0 or -errno; zarr_list_release in both cases. */
 int zarr_list_make(struct zarr *z, const store_id *versions, size_t n, struct zarr_list *ret);
 void zarr_list_release(struct zarr_list *l);
 

@@ -22,7 +22,7 @@ struct late {
 };
 extern struct late late_sqlite, late_jansson, late_serd, late_pcre2, late_math;
 
-/* 0, or -ENOENT with the loader's sentence. What is linked is there. */
+/* Loads a library when it is first needed. 0, or -ENOENT with the loader's sentence. What is linked is there. */
 int late_load(struct late *l, struct err *err);
 
 /* Has ready called as soon as the library is loaded, before any other of its functions is; where it is linked, now. */

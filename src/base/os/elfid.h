@@ -9,7 +9,7 @@
 
 /* The build-id of an open file, whose offset stays; bytes, 0 none, or -errno. */
 int elfid_build_id(int fd, unsigned char ret[ELFID_MAX]);
-/* The same of the note of that owner and type. */
+/* Reads what the note of that owner and type holds; as elfid_build. */
 int elfid_note(int fd, const char *owner, uint32_t type, unsigned char ret[ELFID_MAX]);
 
 #endif

@@ -14,7 +14,8 @@
 
 #define OWN_DIR_PATH 128
 
-/* 0: fd is a folder of this user's that nobody else can write. -ENOTDIR, -EPERM. */
+/* Checks a folder that holds a socket or secrets of this user. 0: fd is a folder of this user's that nobody else can
+ * write. -ENOTDIR, -EPERM. */
 int own_dir_check(int fd);
 /* The folder `name` in parent, made 0700 where missing; no symbolic link, and this user's alone. */
 int own_dir_at(int parent, const char *name);

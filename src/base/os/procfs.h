@@ -52,11 +52,12 @@ int procfs_stat(pid_t pid, struct procfs *p);
 int procfs_status(pid_t pid, struct procfs *p);
 int procfs_cpu(pid_t pid, struct procfs *p);
 int procfs_io(pid_t pid, bool first_thread, struct procfs *p);
-/* The same from texts that are here already. 0; -EINVAL: it is no such text, and p is as it was. Numbers that lack are
- * 0. procfs_parse_status: what the text does not have stays as it was. Bytes. procfs_parse_io: changes nothing where
- * one of the six numbers lacks. */
+/* Takes what the kernel says of a process from the text of /proc/PID/stat. 0; -EINVAL: it is no such text, and p is
+ * as it was. Numbers that lack are 0. */
 int procfs_parse_stat(const char *text, struct procfs *p);
+/* The same from the text of /proc/PID/status. What the text does not have stays as it was. Bytes. */
 void procfs_parse_status(const char *text, struct procfs *p);
+/* The same from the text of /proc/PID/io. Nothing changes where one of the six numbers lacks. */
 void procfs_parse_io(const char *text, struct procfs *p);
 
 /* The wait status of a process that has been waited for (Linux 6.15). 0 or -errno. */

@@ -11,7 +11,8 @@
 
 #define SOON_STUCK 8
 
-/* 0; -ETIMEDOUT: not in so many ms; -EAGAIN: too many hang already; -ENOMEM. */
+/* Does a piece of work that may hang, in a thread of its own, with a copy of the n bytes of job. 0; -ETIMEDOUT: not
+ * in so many ms; -EAGAIN: too many hang already; -ENOMEM. */
 int soon_do(void *job, size_t n, void (*fn)(void *job), unsigned ms);
 
 #endif

@@ -16,6 +16,7 @@ struct app_words {
 /* 0: not looked yet, 1: somebody records, 2: nobody does. Read it by app_tape_on. */
 extern int app_tape_state;
 int app_tape_look(void);
+/* Does anybody record what the program says of itself? */
 static inline bool app_tape_on(void)
 {
 	int is = __atomic_load_n(&app_tape_state, __ATOMIC_RELAXED);

@@ -16,7 +16,8 @@
 
 struct called;
 
-/* programs: names, or paths, separated by colons; "" all. NULL: no memory, or the folder cannot be used. */
+/* Begins to trace the system calls of these programs. programs: names, or paths, separated by colons; "" all. NULL:
+ * no memory, or the folder cannot be used. */
 struct called *called_new(const char *folder, const char *programs);
 /* Who called is to be said, too, by the unwinder at the other end of this socket, which is closed in the end. */
 void called_with_stacks(struct called *c, int socket);

@@ -83,17 +83,20 @@ static_assert(offsetof(struct head, threads) == offsetof(struct counted_table, t
                   offsetof(struct head, pos) == offsetof(struct counted_table, pos),
               "what is read");
 
+/* Is it the number of a descriptor for which there is a counter? */
 static inline bool in_range(int64_t fd)
 {
 	return fd >= 0 && fd < COUNTED_FDS;
 }
 
+/* Notes that fd has been used: counters above the highest one are not looked at. */
 static inline void raise_high(struct counted *c, int64_t fd)
 {
 	if (in_range(fd) && (unsigned)fd > c->high)
 		c->high = (unsigned)fd;
 }
 
+/* Reads n bytes of the process's memory. False: not all of them could be read. */
 static inline bool remote(pid_t pid, uint64_t at, void *p, size_t n)
 {
 	return remote_read(pid, at, p, n) == (ssize_t)n;
@@ -125,7 +128,8 @@ static inline uint64_t number_of_pipe_or_file(struct counted *c, uint64_t file)
 struct access *counted_live(struct proc *p, uint64_t file, unsigned mode);
 /* What a descriptor is, of a process that stands still: a file's number, NOT_A_FILE, 0 it is not open. */
 uint64_t counted_look_up(struct sup *s, struct proc *p, unsigned fd);
-/* The same of one that was looked at; *ret_elsewhere: it may be of a file of which there is no access. */
+/* The number of the file that the process has open there. The same of one that was looked at; *ret_elsewhere: it may
+ * be of a file of which there is no access. */
 uint64_t counted_what_is(struct sup *s, struct proc *p, const struct statx *st, bool *ret_elsewhere);
 /* What has been counted of a descriptor since goes to what it is. */
 void counted_attribute(struct sup *s, struct counted *c, struct proc *p, unsigned fd, const struct counted_row *now);
@@ -150,21 +154,23 @@ bool counted_is_opening(const struct counted *c, pid_t tid);
 
 /* ---- counted_begin.c ---- */
 
-/* As struct sup and struct feature have them. counted_confine: takes the counts out of the shared memory, which the
- * process is about to lose. */
+/* Puts the counting code into the process that has been stopped for it, and lets it go on with go(arg). As struct
+ * sup and struct feature have them. counted_confine: takes the counts out of the shared memory, which the process is
+ * about to lose. */
 void counted_inject(struct sup *s, const struct notify_slot *slot, void (*go)(void *arg), void *arg);
 void counted_confine(struct sup *s, struct proc *p);
 
 /* ---- counted.c ---- */
 
-/* As struct byte_counter has it: also of pipes that the process has made. */
+/* In which directions (ACCESS_READ, ACCESS_WRITE) the process may have moved bytes of the access's pipe without
+ * counting them. As struct byte_counter has it: also of pipes that the process has made. */
 unsigned counted_unsaid(const struct access *a);
 /* p is another program now, or over. */
 void counted_free(struct sup *s, struct proc *p);
 
 /* ---- counted_child.c ---- */
 
-/* NULL: no memory. */
+/* Makes what is known of a process that counts for itself. NULL: no memory. */
 struct counted *counted_new(const struct sup *s, uint64_t code, uint64_t table, uint64_t base,
                             const struct sites *sites);
 /* A child p without an exec goes on with its parent's code; leaves: it is about to exec or to end. */

@@ -25,7 +25,7 @@ int functions_fd(const struct functions *x); /* readable where there is somethin
 /* Gives each record that waits to each(). */
 int functions_read(struct functions *x, void (*each)(void *arg, const struct function_record *t, size_t size),
                    void *arg);
-/* Nothing is told any more. What was told before can still be read. */
+/* Stops the recording of function entries. Nothing is told any more. What was told before can still be read. */
 void functions_stop(struct functions *x);
 const volatile struct function_control *functions_control(const struct functions *x);
 

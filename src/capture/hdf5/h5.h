@@ -99,6 +99,7 @@ static inline bool h5_on(const struct h5_lib *l)
 /* The classes that are recorded. An object of another one may be known, as what an attribute belongs to, but is not
  * told of; but for a file's root group, which stands for the file. */
 extern uint32_t h5_classes;
+/* Are objects of one of these classes recorded here? */
 static inline bool h5_wants(const struct h5_lib *l, uint32_t classes)
 {
 	return h5_on(l) && h5_classes & classes;
@@ -106,6 +107,7 @@ static inline bool h5_wants(const struct h5_lib *l, uint32_t classes)
 /* The same of a call through which data may go: where it is of none of these classes, that is said, once in an image.
  */
 bool h5_left_out(uint32_t classes);
+/* Must calls that have to do with one of these classes be looked at, though they may not be recorded themselves? */
 static inline bool h5_sees(const struct h5_lib *l, uint32_t classes)
 {
 	return h5_on(l) && (h5_classes & classes || h5_left_out(classes));
@@ -129,20 +131,22 @@ int64_t h5_now(void);
 
 /* The object behind an identifier; NULL: it is none, or cannot be told. Asks HDF5 where it is not known yet. */
 struct h5_obj *h5_obj_of(struct h5_lib *l, hid_t id, unsigned kind);
-/* The same of one that was just made, and may be at the address of one that was deleted. */
+/* The object of an identifier that was just given for a new object, which may be at the address of one that was
+ * deleted. As h5_obj_of. */
 struct h5_obj *h5_made_of(struct h5_lib *l, hid_t id, unsigned kind);
-/* The same of one that was made without a name, which HDF5 is not asked for. */
+/* The object of an identifier that was made without a name, which HDF5 is not asked for. As h5_obj_of. */
 struct h5_obj *h5_nameless_of(struct h5_lib *l, hid_t id, unsigned kind);
-/* The same of one that was opened by a reference or an address. */
+/* The object of an identifier that was opened by a reference or an address. As h5_obj_of. */
 struct h5_obj *h5_referenced_of(struct h5_lib *l, hid_t id, unsigned kind);
 /* The path of the object at an address of the file that id lies in: from a walk through all of it, the first time.
  * NULL: it has none, or HDF5 is too old for that. Not for objects that are younger than the walk. */
 const char *h5_visited_name(struct h5_lib *l, hid_t id, struct h5_open *f, uint64_t addr);
 /* A name of the file went, or became another: a walk before does not hold any more. */
 void h5_forget_visit(struct h5_open *f);
-/* The same where it is known already. */
+/* The object that the identifier leads to, if it is known already; HDF5 is not asked. Else NULL. */
 struct h5_obj *h5_known(hid_t id);
-/* The same for any kind: a group, a dataset or a committed datatype; a file is its root group. */
+/* The object that an identifier leads to as a place for names, of any kind: a group, a dataset or a committed
+ * datatype; of a file, its root group. */
 struct h5_obj *h5_loc_of(struct h5_lib *l, hid_t id);
 /* The object, no attribute, was made at that path just now: of what was at its address before, nothing holds. */
 void h5_object_made(struct h5_obj *o, const char *path, size_t n);
@@ -162,8 +166,10 @@ void h5_file_closed(struct h5_open *f);
 /* The same by what lies behind identifiers. A file, by HDF5's number of it while it is open. h5_file_find: NULL: there
  * is none. It lives until its last identifier is closed. */
 struct h5_open *h5_file_add(struct h5_lib *l, unsigned long fileno, const char *name, bool made);
+/* Finds an open file by the number that HDF5 gives it. */
 struct h5_open *h5_file_find(const struct h5_lib *l, unsigned long fileno);
-/* attr: name of an attribute of the object at addr, else NULL. path: the object's path. */
+/* Finds or adds an object of an open file, by its address. attr: name of an attribute of the object at addr, else
+ * NULL. path: the object's path. */
 struct h5_obj *h5_object_add(struct h5_open *f, uint64_t addr, unsigned kind, const char *path, size_t npath,
                              const char *attr, size_t nattr);
 /* Another number in a forked child, to which no object that its parent had is of use. */
@@ -212,6 +218,7 @@ void h5_copied(struct h5_obj *from, struct h5_obj *to, int64_t t, int64_t end);
 bool h5_copies_more(struct h5_lib *l, hid_t list);
 /* Why the data of a dataset lie elsewhere, where it is a virtual one: it is not asked for its shape (h5_parts.c). */
 #define H5_IS_VIRTUAL "a virtual dataset was used: its data are in other datasets"
+/* Is the dataset virtual: are its data in other datasets? */
 static inline bool h5_is_virtual(const char *elsewhere)
 {
 	return elsewhere && strcmp(elsewhere, H5_IS_VIRTUAL) == 0;
@@ -271,7 +278,8 @@ bool h5_ask_shape(struct h5_lib *l, hid_t id, bool attribute, struct h5_obj *o, 
 /* Do the data of a dataset lie in other datasets, or in files of their own? NULL: in its file; else the words of a gap.
  */
 const char *h5_ask_elsewhere(struct h5_lib *l, hid_t id);
-/* The same by the list that it was made with, which is closed. */
+/* Where the data of a dataset lie that was made with that property list, which is closed: H5_IS_VIRTUAL, another
+ * place, or NULL for the file itself. */
 const char *h5_ask_layout(struct h5_lib *l, hid_t list);
 
 #define H5CALL(l, name, type) ((type)(l)->fn[H5FN_##name])

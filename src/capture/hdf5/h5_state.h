@@ -26,8 +26,8 @@ struct h5_state {
 /* A spin lock: no call of HDF5 while it is held. NULL: no memory, and nothing is held. */
 struct h5_state *h5_state_lock(void);
 void h5_state_unlock(struct h5_state *s);
-/* The same memory without the lock, for what is changed by atomic operations alone; empty in a child of fork. NULL: no
- * memory. */
+/* The state of this process without its lock, for what is changed by atomic operations alone; empty in a child of
+ * fork. NULL: no memory. */
 struct h5_state *h5_state_get(void);
 /* n bytes, aligned to 16, with the lock held; never given back. NULL: no memory. */
 void *h5_state_room(struct h5_state *s, size_t n);

@@ -11,7 +11,7 @@ struct feature;
 struct inside;
 struct sup;
 
-/* NULL: no memory; then nothing is looked for. */
+/* Begins to look for programs that contain HDF5. NULL: no memory; then nothing is looked for. */
 struct inside *inside_new(void);
 /* Looks into each program that begins, where s->inside is not NULL. */
 extern const struct feature hdf5_feature;

@@ -25,8 +25,9 @@ bool site_text_is(const struct site_text *t, const struct stubs *stubs, uint64_t
 int site_text_jump(struct site_text *t, int mem, const struct stubs *stubs, uint64_t code, bool *ret_changed);
 void site_text_free(struct site_text *t);
 
-/* As stubs_make, which it calls where none of the last few were alike. Theirs to keep: valid until the next call, by
- * the one thread that calls it. NULL: too far apart. */
+/* The code that counts or logs for a C library with these sites, put together for these addresses. As stubs_make,
+ * which it calls where none of the last few were alike. Theirs to keep: valid until the next call, by the one thread
+ * that calls it. NULL: too far apart. */
 const struct stubs *site_stubs(const struct sites *s, uint64_t base, uint64_t code, uint64_t table);
 
 #endif

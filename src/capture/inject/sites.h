@@ -135,7 +135,8 @@ int sites_read_loader(int fd, struct sites *ret);
 
 /* Is what lies at this offset right behind a call that stays where it is? */
 bool sites_stay(const struct sites *s, uint64_t offset);
-/* The same of an open of a program with threads. */
+/* Is it the place of an open call that a program with threads takes, whose stack frame is known? The same of an open
+ * of a program with threads. */
 bool sites_is_framed(const struct sites *s, uint64_t offset);
 
 /* The way of threads through the function at addr, whose first one makes the call nr: its sites are added to s, all or

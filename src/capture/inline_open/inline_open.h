@@ -25,7 +25,8 @@ extern const struct feature opens_feature;
 void opens_bar(struct sup *s, pid_t tid);
 /* What has been logged is recorded. */
 void opens_read(struct sup *s);
-/* The same where no process of the run has stopped: files that are opened again and again wait longer. */
+/* Reads the logs where no process of the run has stopped: files that are opened again and again wait longer until
+ * they are looked at. */
 void opens_read_tick(struct sup *s);
 /* Is this stop one of a process whose log is full? Then its log is empty now, and the call may go on at once: it was
  * logged, too, or only asks for this. To be followed by opens_read_many. */
@@ -40,7 +41,8 @@ void opens_confine(struct sup *s, struct proc *p);
 /* A thread of p is about to change its working directory: opens of the others stop until opens_unbar, and what they
  * have logged is recorded. */
 void opens_moves(struct sup *s, struct proc *p);
-/* Nothing is pending that could change what a path means: opens need not stop for that. */
+/* Lets programs open files without a stop again. Nothing is pending that could change what a path means: opens need
+ * not stop for that. */
 void opens_unbar(struct sup *s);
 /* Gives the code to the process that opens_after chose; else as counted_inject. slot: its stop. */
 void opens_inject(struct sup *s, const struct notify_slot *slot, void (*go)(void *arg), void *arg);

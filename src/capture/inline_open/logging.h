@@ -98,6 +98,7 @@ struct opens_logs {
 	bool changes_lost; /* there were more */
 };
 
+/* The log of the process that has that slot. */
 static inline struct opens_slot *logging_slot(const struct opens_logs *l, int i)
 {
 	return l->log[i];
@@ -109,13 +110,16 @@ static inline const uint64_t *logging_path_arguments(const struct trap *t)
 	return t->call == CALL_open ? t->args : t->args + 1;
 }
 
+/* Is the stopped open one that reads a file by an absolute path or from the working directory, and that the injected
+ * code can do? */
 static inline bool logging_only_reads(const struct trap *t)
 {
 	return !t->compat && (t->call == CALL_open || (t->call == CALL_openat && (int)t->args[0] == AT_FDCWD)) &&
 	       !(logging_path_arguments(t)[1] & OPENS_FLAGS_NOT);
 }
 
-/* The same by the descriptor of a folder. */
+/* Is the stopped open one that reads a file below the folder of a descriptor, and that the injected code can do? The
+ * same by the descriptor of a folder. */
 static inline bool logging_reads_below(const struct trap *t)
 {
 	return !t->compat && t->call == CALL_openat && (int)t->args[0] != AT_FDCWD && !(t->args[2] & OPENS_FLAGS_NOT);

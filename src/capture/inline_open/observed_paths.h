@@ -38,11 +38,12 @@ struct observed_table {
 };
 
 uint64_t observed_hash(const struct proc *p, const char *path, uint32_t length, bool nofollow);
-/* NULL: it is not known. */
+/* Finds what is known of a path that the process opened before. NULL: it is not known. */
 struct observed *observed_find(struct observed_table *t, const struct proc *p, const char *path, uint32_t length,
                                bool nofollow, uint64_t hash);
 /* Remembers it. NULL: there is no room for it. */
 struct observed *observed_add(struct observed_table *t, const struct observed *m, const char *path, uint64_t hash);
+/* The path as the process gave it; valid until the table changes. */
 static inline const char *observed_path(const struct observed_table *t, const struct observed *m)
 {
 	return (const char *)t->text.p + m->path;

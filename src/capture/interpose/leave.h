@@ -29,6 +29,7 @@
 
 extern char **environ;
 
+/* The length of s, at most max, without the C library. */
 static size_t bounded_length(const char *s, size_t max)
 {
 	size_t n = 0;
@@ -60,6 +61,7 @@ struct look {
 	char name[64];
 };
 
+/* Does the text contain the word? Without the C library. */
 static bool contains_word(const char *s, const char *word)
 {
 	size_t n = bounded_length(word, 64);
@@ -73,11 +75,13 @@ static bool contains_word(const char *s, const char *word)
 	return false;
 }
 
+/* Reads n bytes at offset `at`, without the C library. How many, or -errno. */
 static long read_file_at(long fd, void *to, size_t n, uint64_t at)
 {
 	return raw6(SYS_pread64, fd, (long)to, (long)n, (long)at, 0, 0);
 }
 
+/* Does the program need the library of the address sanitizer, which wants to be loaded first? */
 static bool needs_sanitizer(long fd, struct look *l, unsigned nph)
 {
 	uint64_t strings = 0, at = 0;
@@ -102,6 +106,7 @@ static bool needs_sanitizer(long fd, struct look *l, unsigned nph)
 	return false;
 }
 
+/* Can this library be loaded into the ELF program that fd is open at? */
 static enum fit elf_fit(long fd, struct look *l)
 {
 	Elf64_Ehdr *e = &l->head.elf;
@@ -123,6 +128,8 @@ static enum fit elf_fit(long fd, struct look *l)
 	return fit == FIT_GOES && needs_sanitizer(fd, l, nph) ? FIT_BREAKS : fit;
 }
 
+/* Can this library be loaded into the program at path, or the interpreter of that script? flags: as execveat(2) has
+ * them. */
 static enum fit leave_fit(int dirfd, const char *path, int flags)
 {
 	struct look l;
@@ -162,6 +169,7 @@ static enum fit leave_fit(int dirfd, const char *path, int flags)
 	return FIT_GOES;
 }
 
+/* Does s begin with head? Without the C library. */
 static bool starts_with(const char *s, const char *head)
 {
 	while (*head)
@@ -170,6 +178,7 @@ static bool starts_with(const char *s, const char *head)
 	return true;
 }
 
+/* How many strings the NULL-ended list has; 0 for NULL. */
 static size_t count_strings(char *const *v)
 {
 	size_t n = 0;
@@ -215,6 +224,7 @@ static char *const *without(char *const *v, char **out, char *room)
 	return out;
 }
 
+/* How many bytes the values of LD_PRELOAD in the environment take, with 1 each to end them. */
 static size_t preload_room(char *const *v)
 {
 	size_t n = 1;

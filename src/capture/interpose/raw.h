@@ -27,14 +27,17 @@ static inline long raw6(long nr, long a, long b, long c, long d, long e, long f)
 #error "how are system calls made here?"
 #endif
 
+/* Makes a system call without arguments; as raw6. */
 static inline long raw0(long nr)
 {
 	return raw6(nr, 0, 0, 0, 0, 0, 0);
 }
+/* Makes a system call with one argument; as raw6. */
 static inline long raw1(long nr, long a)
 {
 	return raw6(nr, a, 0, 0, 0, 0, 0);
 }
+/* Makes a system call with three arguments; as raw6. */
 static inline long raw3(long nr, long a, long b, long c)
 {
 	return raw6(nr, a, b, c, 0, 0, 0);

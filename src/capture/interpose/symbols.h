@@ -31,7 +31,8 @@ struct symbol_object {
  * library that this is part of. That is dlsym(RTLD_NEXT, name). False where the list of objects cannot be read (not the
  * GNU C library): then nothing was looked for. */
 bool symbols_next(struct symbol *v, size_t n);
-/* The same of one, by dlsym where the list cannot be read. NULL: there is none. */
+/* The address of the next definition of the name behind this library: by the loader's list, or by dlsym where that
+ * cannot be read. NULL: there is none. */
 void *symbols_next_one(const char *name);
 /* The file of the library that this is part of, as an absolute path. NULL: that is not known. */
 const char *symbols_own_file(void);

@@ -28,7 +28,8 @@ const char *launch_explain_no_capture(const char *otherwise);
 
 /* In the worker's process: starts the command and serves. prog: the filter, NULL none. */
 _Noreturn void launch_worker(struct keeper *k, struct worker *w, const struct sock_fprog *prog, int to_keeper);
-/* The same without anything that could stop the command: a library goes along with it. */
+/* Runs the worker of `--capture=safe`: nothing can stop the command, a library goes along with it. Does not return.
+ */
 _Noreturn void launch_safe_worker(struct keeper *k, struct worker *w, int to_keeper);
 
 #endif

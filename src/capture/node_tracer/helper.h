@@ -86,6 +86,7 @@ enum helper_file {
 	HELPER_STATM,
 	HELPER_FILES
 };
+/* Lets the helper open a file of a process in /proc. */
 int helper_open(struct helper *h, pid_t pid, enum helper_file file, int *ret_fd);
 /* Processes that there are, in pieces: the count of this one, at most HELPER_PIDS. first: begin anew. -errno. */
 int helper_pids(struct helper *h, bool first, int32_t *ret, bool *ret_more);

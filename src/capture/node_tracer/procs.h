@@ -34,11 +34,12 @@ struct proc {
 };
 
 struct procs;
-/* 0, -ENOMEM. */
+/* Makes an empty table of the node's processes. 0, -ENOMEM. */
 int procs_new(struct procs **ret);
 
 void procs_free(struct procs *p);
-struct proc *procs_find(const struct procs *p, pid_t pid); /* NULL: none */
+/* Finds a process. NULL: none */
+struct proc *procs_find(const struct procs *p, pid_t pid);
 /* Makes one, all zero but the pid; one that is there is given up. NULL: no room. Pointers to others stay. procs_remove:
  * nothing where there is none. */
 struct proc *procs_add(struct procs *p, pid_t pid);

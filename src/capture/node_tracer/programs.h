@@ -38,8 +38,8 @@ struct access_programs;
 int access_programs_open(struct access_programs **ret, struct err *err);
 void access_programs_close(struct access_programs *a);
 struct rec_access_control *access_programs_control(struct access_programs *a);
-/* On: the program runs at the end of every system call of the node. 0; -errno with a sentence, then nothing is
- * attached. */
+/* Attaches the BPF programs that count bytes, or detaches them. On: the program runs at the end of every system call
+ * of the node. 0; -errno with a sentence, then nothing is attached. */
 int access_programs_attach(struct access_programs *a, bool on, struct err *err);
 /* Adds to or takes from those asked for; set: 0 users, 1 groups (cgroup ids), 2 processes. 1, 0 if it was so, -errno.
  */

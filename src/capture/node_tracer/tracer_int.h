@@ -90,6 +90,7 @@ struct tracer {
 };
 
 int64_t tracer_now(const struct tracer *t);
+/* The tracer's time for a time of the monotonic clock, both in ns. */
 static inline int64_t tracer_time(const struct tracer *t, uint64_t monotonic)
 {
 	return (int64_t)monotonic + t->offset;
@@ -122,8 +123,9 @@ struct proc *tracer_find_proc(struct tracer *t, pid_t pid);
 /* access.c. access_drain: now: also what has been counted since the last turn. Tells of what was lost, too. */
 void access_release(struct access *a);
 void access_drain(struct tracer *t, bool now);
-uint64_t access_memory(const struct access *a);                     /* bytes; 0 of NULL */
-struct access_programs *access_programs_of(const struct access *a); /* NULL: not loaded */
+uint64_t access_memory(const struct access *a); /* bytes; 0 of NULL */
+/* The BPF programs that count the bytes of reads and writes. NULL: not loaded */
+struct access_programs *access_programs_of(const struct access *a);
 /* A counted process may have ended or become another program. */
 void access_turn(struct access *a);
 

@@ -11,7 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* *ret: a descriptor, readable when something is there. -errno with a sentence. */
+/* Opens what the kernel tells about users that processes become. *ret: a descriptor, readable when something is
+ * there. -errno with a sentence. */
 int users_open(struct err *err, int *ret);
 /* Calls each(arg, record, size) with a struct rec_user for each process whose real and effective user are the same one
  * after the change: the change is meant to stay. *ret_lost: messages were lost. The number read. What fails ends the

@@ -35,7 +35,7 @@ void watch_mounts(struct watch *w);
 bool watch_mounts_of(struct watch *w, pid_t pid, uint32_t ns);
 /* Reads what fits; bytes, 0 if there is nothing, or -errno. *ret_empty: nothing was left when it had read. */
 ssize_t watch_read(struct watch *w, void *to, size_t room, bool *ret_empty);
-/* As enum tracer_op. */
+/* Which kinds of operations a mask of fanotify's events means. As enum tracer_op. */
 uint32_t watch_ops(uint64_t mask);
 bool watch_renames(const struct watch *w); /* both names in one event (5.17) */
 

@@ -58,6 +58,7 @@ struct safe_dead {
 };
 void safe_find_dead(struct safe *f, struct safe_dead *ret);
 void safe_emit_deaths(struct safe *f, const struct safe_dead *d);
+/* Notes how a process ended that its parent has waited for. */
 void safe_emit_status(struct safe *f, pid_t pid, int status);
 void safe_emit_children(struct safe *f);
 /* Everybody's record ends. */

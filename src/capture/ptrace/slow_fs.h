@@ -45,7 +45,8 @@ struct work {
 	bool pending; /* answer: results of calls are waited for */
 };
 
-/* NULL: no memory. perform does one piece of work, in whichever thread. */
+/* Prepares a thread that asks slow file systems in place of the worker. NULL: no memory. perform does one piece of
+ * work, in whichever thread. */
 struct slow_fs *slow_fs_new(struct worker *w, void (*perform)(struct worker *w, struct work *k));
 /* Has it done. False: not, or not yet, and the answers are none. */
 bool slow_fs_do(struct slow_fs *a, struct work *k);

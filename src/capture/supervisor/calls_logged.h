@@ -24,16 +24,18 @@ enum logged {
  * more). */
 int calls_open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags, enum logged how, int64_t time,
                       struct logged_file *ret);
-/* The same where it is known which file the kernel has opened (how LOGGED_MADE or LOGGED_LATE): -ESTALE if the path
- * does not lead to that one. */
+/* Tells of an open where it is known which file the kernel has opened (how: LOGGED_MADE or LOGGED_LATE). 0; -ESTALE:
+ * the path does not lead to that one; -errno. */
 int calls_open_known(struct sup *s, struct proc *p, const char *path, unsigned flags, enum logged how, int64_t time,
                      const struct opened_id *id, struct logged_file *ret);
-/* The same by the descriptor that it was given, if that still has that file. -ESTALE if not. */
+/* Tells of an open by the descriptor that it gave, if that still has the file `id`. 0, -ESTALE: it has another one;
+ * -errno. */
 int calls_open_descriptor(struct sup *s, struct proc *p, int fd, unsigned flags, int64_t time,
                           const struct opened_id *id);
 /* p may have opened that, as its own path says, at that time. 0 or -errno. */
 int calls_open_possible(struct sup *s, struct proc *p, const char *path, unsigned flags, int64_t time);
-/* The same file again, n times from then on, as it was when it was looked at. */
+/* Tells that the process opened the same file again, n times from `time` on, as the file was when it was looked at.
+ */
 void calls_open_again(struct sup *s, struct proc *p, const struct logged_file *what, int64_t time, unsigned n);
 /* Does the path still lead there, and is that as it was? */
 bool calls_open_is_same(struct sup *s, struct proc *p, const char *path, unsigned flags, const struct logged_file *was);

@@ -5,8 +5,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* The same users, groups and capabilities, and the same user, pid, mount
- * and network namespaces. False also where that cannot be told. Reads two files and eight links of /proc: 20 us. */
+/* Has the process the same rights as this one? The same users, groups and capabilities, and the same user, pid,
+ * mount and network namespaces. False also where that cannot be told. Reads two files and eight links of /proc: 20
+ * us. */
 bool rights_are_ours(pid_t pid);
 
 #endif

@@ -104,8 +104,8 @@ void worker_hide_memory(bool hidden);
 void worker_serve(struct worker *w);
 /* Everything else, beside the server, until nobody is left. */
 _Noreturn void worker_main(struct worker *w);
-/* The same by ptrace (trace.c); the command has been seized. exact: all of its calls stop, whatever filter it has.
- * exits: its threads stop once more when they end. */
+/* Begins to trace the command by ptrace; it has been seized. exact: all of its calls stop, whatever filter it has.
+ * exits: its threads stop once more when they end. 0, -errno. */
 int trace_seize(pid_t pid, bool exact, bool exits);
 /* Can a child that just waits be seized, and its calls be read? For exact, their ends too. 0 or -errno (-ENOTSUP: the
  * kernel is too old). It is left stopped. */
@@ -121,7 +121,7 @@ struct traced {
 };
 void traced_seize(struct traced *t);
 void traced_seize_again(struct traced *t);
-/* False: nobody is left. */
+/* Lets stopped threads go on, and tells which processes have ended. False: nobody is left. */
 bool traced_serve(struct traced *t, void (*ended)(void *arg, pid_t pid, int status), void *arg);
 /* Parts that both transports share. worker_command_ended: status as wait gives it; writes the run's end. */
 void worker_signals(struct worker *w);

@@ -33,9 +33,11 @@ struct archive {
 const char *archive_value(const struct archive *a, size_t group, size_t i);
 const char *archive_key_name(const struct key *k, char ret[160]); /* ret is used for labels only */
 
-/* STATUS_OK, or the status to end with. */
+/* Prints the statistics as tables, one for each group. STATUS_OK, or the status to end with. */
 int archive_text(const struct archive *a);
+/* Prints the statistics as JSON. */
 int archive_json(const struct archive *a);
+/* Prints the statistics as CSV. */
 int archive_csv(const struct archive *a);
 
 #endif

@@ -33,7 +33,7 @@ const struct element *bench_show_find(const struct bench_shown *x, size_t i, enu
 const char **bench_show_names(const struct bench_shown *x, enum bench_show_part p, size_t *ret_n);
 /* The values that the runs have of it, each once with how many runs have it: "4", "4 (9 runs), 5 (1 run)". */
 void bench_show_values(const struct bench_shown *x, enum bench_show_part p, const char *name, struct buf *out);
-/* As it is shown: digests by their beginnings. "-" for NULL. */
+/* Appends what is known of one element of a benchmark. As it is shown: digests by their beginnings. "-" for NULL. */
 void bench_show_value(const struct element *e, struct buf *out);
 /* Can the parameter reach what the programs output? The least that is known of all runs (bench_reach.c). */
 enum reach bench_reach(struct bench_shown *x, const char *name);

@@ -6,8 +6,8 @@
 #include "answer/trace/trace_noise.h"
 #include "cmd/diff/diff_again.h"
 
-/* j: A and B, compared. again: what was run for that, or empty. A status, and what went wrong was said. Release ret in
- * any case. */
+/* Learns which differences are no news, by repeating one of the runs. j: A and B, compared. again: what was run for
+ * that, or empty. A status, and what went wrong was said. Release ret in any case. */
 int diff_repeat(struct cmd *c, const struct opts_diff *o, struct trace_comparison *j, struct traced_again *again,
                 struct trace_noise *ret);
 

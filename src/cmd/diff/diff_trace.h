@@ -10,8 +10,9 @@ struct trace_output {
 	const struct screen *out;
 	bool all; /* all differences, not the first few */
 };
-/* 0, or the status to end with. */
+/* Prints the comparison of traces as text. 0, or the status to end with. */
 int trace_text(const struct trace_output *v);
+/* Prints the comparison of traces as HTML. */
 int trace_html(const struct trace_output *v);
 
 /* stemma diff --trace */

@@ -16,7 +16,8 @@ struct repeats {
 };
 /* What a node is called; valid until the next node's is asked for. */
 typedef const char *repeats_name(void *arg, uint32_t node);
-/* all: nothing is folded. The branches stand in the order in which they are shown. 0 or -ENOMEM. */
+/* Finds branches that are alike and follow each other, to be shown as one. all: nothing is folded. The branches
+ * stand in the order in which they are shown. 0 or -ENOMEM. */
 int repeats_find(const struct shape *s, const struct lineage *l, repeats_name *name, void *arg, bool all,
                  struct repeats *ret);
 void repeats_release(struct repeats *r);

@@ -20,6 +20,7 @@ struct why_chunks {
 	uint32_t node;
 	struct zarr_box box;
 };
+/* Is the file a chunk that was asked about? chunks: a struct why_chunks. */
 int why_wants_chunk(void *chunks, struct str path);
 /* Prints what made its files. The status. STATUS_NOTHING: there is no file with a known maker. */
 int why_print_folder(struct cmd *c, const char *text, unsigned flags);

@@ -11,7 +11,8 @@ struct run_functions {
 	bool runs, quiet;
 };
 
-/* folder: for the traces; NULL: there is none. STATUS_OK; or a status, and it was said. */
+/* Starts the tracer of function entries beside the command. folder: for the traces; NULL: there is none. STATUS_OK;
+ * or a status, and it was said. */
 int run_functions_begin(struct run_functions *f, const struct opts_run *o, const char *folder);
 /* After the command, before its traces are looked at. */
 void run_functions_end(struct run_functions *f);

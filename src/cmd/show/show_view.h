@@ -15,11 +15,11 @@ void show_field_time(const char *name, int64_t ns);
 void show_field_argv(const char *name, const struct strlist *l);
 void show_field_list(const char *name, const struct strlist *l);
 
-/* 0: the record does not have it; 1 or 0; -errno. */
+/* Prints a run, and what it used and made. 0: the record does not have it; 1 or 0; -errno. */
 int show_print_run(struct cmd *c, const struct opts_show *o, store_id run);
-/* 0 or more, -errno. */
+/* Prints an execution, and what it used and made. 0 or more, -errno. */
 int show_print_exec(struct cmd *c, const struct opts_show *o, store_id exec);
-/* text: what was asked for. 0 or more, -errno. */
+/* Prints the files that have or had the name. text: what was asked for. 0 or more, -errno. */
 int show_print_files(struct cmd *c, const struct opts_show *o, const char *text, const struct file_target *t);
 /* Of builds that made the same bytes the chosen one, and the names of the others. *ret_differs is set where sources are
  * not what they were (--sources). 0; -errno with a sentence. */

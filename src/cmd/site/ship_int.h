@@ -46,7 +46,7 @@ struct ship_answer {
 	uint64_t taken, known, refused, bytes;
 	char why[256]; /* of the first that was refused, or "" */
 };
-/* 0, or -EPROTO with a sentence. */
+/* Reads the collector's answer to what was sent. 0, or -EPROTO with a sentence. */
 int ship_read_answer(const char *text, struct err *err, struct ship_answer *ret);
 /* Moves the marks. 1: the batch is dealt with; 0: it is to be sent again; -errno. */
 int ship_take_answer(struct shipping *x, const struct ship_answer *a, uint64_t frames, struct err *err);

@@ -17,7 +17,7 @@ struct plot {
 	size_t n_series;
 	bool lines;
 };
-/* False: there is nothing to draw. */
+/* Writes a plot as SVG. False: there is nothing to draw. */
 bool plot_svg(const struct plot *p, struct buf *out);
 
 #endif

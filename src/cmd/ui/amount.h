@@ -12,7 +12,7 @@ void amount_put(struct buf *b, enum figure_name f, double v, bool span, bool pla
 void amount_json(json_t *o, const char *key, enum figure_name f, double v);
 /* The words of its name, for a column of that width: a line each, in a buffer with NUL behind each; how many. */
 unsigned amount_heading(struct buf *b, enum figure_name f, size_t width);
-/* Bytes: 2G, 500 MiB, 10000. 0 or -EINVAL. */
+/* Reads a size. Bytes: 2G, 500 MiB, 10000. 0 or -EINVAL. */
 int amount_parse_size(const char *text, uint64_t *ret);
 
 #endif

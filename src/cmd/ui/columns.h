@@ -15,6 +15,7 @@ struct table {
 	size_t n_cells;
 };
 void table_cell(struct table *t, struct str text);
+/* Adds a cell to the row. */
 void table_cellf(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Prints to standard output and releases. cut: columns of the screen, 0 for no limit. */
 void table_print(struct table *t, const struct screen *out, int cut);

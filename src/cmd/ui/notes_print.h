@@ -18,6 +18,7 @@ struct gaps {
 		store_id first;
 	} reason[64];
 };
+/* Notes the gaps of an execution's record. */
 void gaps_add(struct gaps *g, store_id exec, uint64_t bits);
 int gaps_print(struct store *s, const struct gaps *g);
 

@@ -21,7 +21,7 @@ struct watch_logs {
 #define LOGS_BLIND 10000    /* ms */
 #define LOGS_UNNOTICED 1000 /* ms */
 
-/* 0 or -errno; close ret in any case. */
+/* Begins to watch the folder of logs, and signals that end the command. 0 or -errno; close ret in any case. */
 int watch_logs_open(const char *folder, struct watch_logs *ret);
 void watch_logs_close(struct watch_logs *w);
 /* Waits until something was written, or may have been: 1; 0 a signal says that it is to end; -errno. What is written

@@ -16,7 +16,7 @@ static void put_ref(struct jsonw *j, const char *kind, size_t at)
 	jsonw_cstr(j, ref);
 }
 
-/* Writes a digest, As a member of the object that is being written. */
+/* Writes a digest, as a member of the object that is being written. */
 static void put_hashes(struct jsonw *j, const struct digest *d)
 {
 	char text[DIGEST_TEXT];

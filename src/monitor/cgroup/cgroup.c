@@ -381,7 +381,7 @@ static int cgroup_signal(const struct cgroup *c, int sig)
 	return rc;
 }
 
-/* Stops or continues all processes of a control group: Stops everybody where they stand, so that nobody is born
+/* Stops or continues all processes of a control group: stops everybody where they stand, so that nobody is born
  * while the signals go out; and lets them go, to die. */
 static void freeze(const struct cgroup_hier *h, bool on)
 {

@@ -58,7 +58,7 @@ struct cgroup_usage {
 	int64_t task_hits;   /* how often the backstop refused a fork */
 	int64_t tasks_peak;  /* most threads alive together (Linux 6.1) */
 };
-/* parts: only those are read. */
+/* Reads what a control group has used. parts: only those are read. */
 void cgroup_read(const struct cgroup *c, unsigned parts, struct cgroup_usage *ret);
 /* One read of one file: what is charged now; -1 not known. */
 int64_t cgroup_charged(const struct cgroup *c);

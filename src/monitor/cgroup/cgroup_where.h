@@ -15,8 +15,8 @@ struct cgroup_where {
 
 /* Fills in all of them. Release with cgroup_where_release. 0 or -ENOMEM. */
 int cgroup_where(struct cgroup_where ret[CGROUP_PLACES]);
-/* The same by these files. Both are paths. -ENOMEM: nothing is to be released. What cannot be read is a reason in
- * `why`. */
+/* Finds this process's control groups by these two files, of the form of /proc/self/mountinfo and /proc/self/cgroup.
+ * 0; -ENOMEM: nothing is to be released. What cannot be read is a reason in `why`. */
 int cgroup_where_in(const char *mountinfo, const char *cgroup, struct cgroup_where ret[CGROUP_PLACES]);
 void cgroup_where_release(struct cgroup_where w[CGROUP_PLACES]);
 /* The name of the batch system that such a group belongs to, NULL if none is known. */

@@ -95,7 +95,8 @@ void side_release(struct side *s);
 /* diff_names.c */
 /* What stays of a path or an argument when what is random in it is masked; and below the side's cwd, relative. */
 void diff_mask_path(const struct side *s, struct str path, struct buf *out);
-/* The same of what is from `at` on, component by component: of all, or of those that call themselves temporary. */
+/* Masks what differs from run to run in the path from `at` on, component by component: of all of them, or of those
+ * that call themselves temporary. */
 void diff_mask_components(struct str path, size_t at, bool all, struct buf *out);
 
 /* diff_pair.c: gives the executions of both sides their partners. 0 or -ENOMEM. */
@@ -116,6 +117,7 @@ struct items {
 	struct diff_text *text;
 	const struct diff_options *o;
 };
+/* Appends a difference. */
 struct diff_item *diff_items_append(struct items *it, enum diff_category category, enum diff_kind kind,
                                     struct str subject);
 int items_files(struct store *s, struct side side[2], struct items *it, struct diff *d);

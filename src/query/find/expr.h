@@ -33,7 +33,8 @@ struct expr {
 
 enum expr_kind { EXPR_ANY, EXPR_FILES, EXPR_RUNS, EXPR_EXECS };
 
-/* 0; -EINVAL with a sentence that shows where. ret_kind: what the expression says it looks for. */
+/* Parses an expression of `find`. 0; -EINVAL with a sentence that shows where. ret_kind: what the expression says it
+ * looks for. */
 int expr_parse(char *const *words, size_t n, struct err *err, struct expr **ret, enum expr_kind *ret_kind);
 void expr_free(struct expr *e);
 /* "used", ... */

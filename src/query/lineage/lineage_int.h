@@ -178,7 +178,7 @@ struct lineage_walk {
 /* The node of a version, or of an execution, made if there is none. 0, -E2BIG or -ENOMEM. It may move all nodes and
  * states. */
 int lineage_node_of(struct lineage_walk *w, store_id id, bool exec, uint32_t *ret);
-/* The same, where none is made: false, there is none. */
+/* Finds a node of the walk. False: there is none; none is made. */
 bool lineage_find_node(const struct lineage_walk *w, store_id id, bool exec, uint32_t *ret);
 /* The nodes that edges lead to are looked up one after the other; what each look-up waits for comes meanwhile. */
 void lineage_prefetch_targets(const struct lineage_walk *w, const struct edges *e, bool exec);
@@ -190,7 +190,8 @@ int lineage_enqueue(struct lineage_walk *w, struct lineage_queue *q, uint32_t i)
 int lineage_reach_whole(struct lineage_walk *w, uint32_t i);
 /* Execution i is come to by an object that it copied: what it was told to do by counts. 0 or -ENOMEM. */
 int lineage_reach_partly(struct lineage_walk *w, uint32_t i);
-/* Up: execution i, a checkout, is come to; of what it read, files of a work folder do not count. 0 or -ENOMEM. */
+/* Notes that the walk came to an execution for the work folder that it wrote. Up: execution i, a checkout, is come
+ * to; of what it read, files of a work folder do not count. 0 or -ENOMEM. */
 int lineage_reach_tree(struct lineage_walk *w, uint32_t i);
 /* Execution i was reached by way of a part of it, from a version of an object or another one, with what surely comes in
  * time for that. 0 or -ENOMEM. */
@@ -215,7 +216,7 @@ int lineage_to_exec(struct lineage_walk *w, enum lineage_edge_type type, uint32_
 /* Goes along all edges of version, or execution, i that the walk follows, with the best bound it was reached with. 0 or
  * -errno. */
 int lineage_expand_version(struct lineage_walk *w, uint32_t i);
-/* -errno, or 0. */
+/* Follows the edges of an execution. -errno, or 0. */
 int lineage_expand_exec(struct lineage_walk *w, uint32_t i);
 
 /* ---- lineage_time.c ---- */
@@ -310,7 +311,8 @@ int lineage_script_sources(struct lineage_walk *w, store_id version, struct edge
 /* Finds out whether version node i, of VERSION_SCRIPT, has sources that are known; down, files it with them. 0, -errno.
  */
 int lineage_script_classify(struct lineage_walk *w, uint32_t i);
-/* Down: adds to ret, as derived, the copies of the version that the walk has met. 0, -ENOMEM. */
+/* Adds copies of a script. Down: adds to ret, as derived, the copies of the version that the walk has met. 0,
+ * -ENOMEM. */
 int lineage_scripts_from(struct lineage_walk *w, store_id version, struct edges *ret);
 void lineage_scripts_release(struct lineage_scripts *c);
 

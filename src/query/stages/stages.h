@@ -47,6 +47,7 @@ int stages_find(struct stages *st, store_id exec, uint32_t *ret);
 int stages_is_engine(struct stages *st, store_id exec, store_id *ret);
 /* The stage for which an engine made a version by itself, as a job that only touches its output: 1; 0 none, -errno. */
 int stages_made_for(struct stages *st, store_id engine, store_id version, uint32_t *ret);
+/* Is the file one that an engine keeps for itself? */
 static inline bool stages_bookkeeping(struct str path)
 {
 	return engine_bookkeeping(path);

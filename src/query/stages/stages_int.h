@@ -69,11 +69,12 @@ int stages_outputs(struct stages *st, store_id exec, stages_output *each, void *
 
 /* Names the units of the engine x[e]. 0 or -errno. */
 int stages_name_snakemake(struct stage_run *r, uint32_t e);
-/* The same of all units below make and ninja. -errno, or 0. */
+/* Names the stages of all units below make and ninja by their targets. 0, -errno. */
 int stages_name_targets(struct stage_run *r);
 /* Names a unit that says by itself what it is of: `itself` is set, x[u] its first execution. 0 or -errno. */
 int stages_name_job(struct stage_run *r, uint32_t u);
-/* 0 also where the script cannot be read: the task has no name then. -errno. */
+/* Names the stage of a task of Nextflow by its script. 0 also where the script cannot be read: the task has no name
+ * then. -errno. */
 int stages_name_task(struct stage_run *r, uint32_t u);
 
 /* Its name is the .ipynb among its arguments; it may have none. -errno, or 0. */

@@ -194,7 +194,7 @@ static int take_logged(struct target *t, uint32_t e)
 
 /* ---- stages ---- */
 
-/* The target's path below the working directory, As the recipe would call it. */
+/* The target's path below the working directory, as the recipe would call it. */
 static struct str below_cwd(const struct target *t)
 {
 	struct str path = buf_view(&t->path), cwd = buf_view(&t->cwd);

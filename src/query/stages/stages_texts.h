@@ -42,7 +42,7 @@ struct stages_ninja {
 };
 /* folder: in which relative ones lie, with a slash at its end. 0 or -ENOMEM. */
 int stages_ninja_parse(struct stages_ninja *l, struct str folder, struct str text);
-/* NULL: the log does not have it. */
+/* The first output of the edge that made a path, by ninja's log. NULL: the log does not have it. */
 const char *stages_ninja_first(const struct stages_ninja *l, struct str path);
 void stages_ninja_release(struct stages_ninja *l);
 

@@ -34,6 +34,8 @@ int submit_jobs(struct store *s, store_id exec, int64_t skew, struct submissions
  * there is to know of submissions and jobs is gathered when the first is asked for, in one look at every execution; a
  * store without jobs is never gone through. One thread; the store may not change meanwhile. */
 struct submit_edges;
+/* Begins to find edges from submissions to the jobs that they made. 0, *ret to be freed with submit_edges_free;
+ * -ENOMEM. Nothing is read yet. */
 int submit_edges_new(struct store *s, int64_t skew, struct submit_edges **ret);
 void submit_edges_free(struct submit_edges *x);
 /* Is the execution a batch system's submission? Asked of many, a program's name is read once. 1, 0 or -errno. */

@@ -13,7 +13,7 @@ struct origin_of {
 	uint64_t uid;
 };
 
-/* 1; 0: it is of no job; -ENOMEM. */
+/* Reads of which batch job an execution is, by its environment. 1; 0: it is of no job; -ENOMEM. */
 int submit_origin_load(const struct exec_info *x, struct origin_of *ret);
 void submit_origin_release(struct origin_of *o);
 /* By its name as it was called; that of the file would be a look at another table for each execution. */

@@ -206,7 +206,7 @@ static struct loop_state loop_enter(struct aligner *x, uint32_t function, uint32
 	x->w.iterations[1] = b;
 	return was;
 }
-/* Leaves a loop: the state is As it was before. */
+/* Leaves a loop: the state is as it was before. */
 static void loop_back(struct aligner *x, struct loop_state was)
 {
 	loop_enter(x, was.function, was.loop, was.iterations[0], was.iterations[1]);
@@ -324,7 +324,7 @@ static bool pair_at_fork(const struct aligner *x, const struct within *in, const
 	return label[0] == label[1];
 }
 
-/* Pairs what two stretches have in common, As match_rows, of what lies in no regions: as many steps as can be, not
+/* Pairs what two stretches have in common, as match_rows, of what lies in no regions: as many steps as can be, not
  * items. */
 static int match_by_steps(const struct region_items lists[2], uint64_t *const hash[2], size_t skip, const size_t n[2],
                           uint32_t *ret_match)

@@ -49,10 +49,11 @@ struct align_pairs {
 	void (*aligned)(void *of, size_t a, size_t b, size_t n);
 	void *of;
 };
+/* Aligns two traces. */
 int align_sides(const struct reading *reading, const struct align_side side[2], const struct align_pairs *pairs,
                 struct align_result *r);
-/* The same by Algorithm 2 of ProvScope (section III.C): in each function greedily, then in the calls that are aligned.
- * 0, -ENOMEM. */
+/* Aligns two traces by Algorithm 2 of ProvScope (section III.C): in each function greedily, then in the calls that
+ * are aligned. 0, -ENOMEM. */
 int align_greedy(const struct reading *reading, const struct align_side side[2], const struct align_pairs *pairs,
                  struct align_result *r);
 
@@ -74,6 +75,7 @@ struct align_writer {
 int align_emit_match(struct align_writer *w, size_t a, size_t b, size_t n);
 /* Nothing before a and b will be aligned any more: what is not told yet stands alone. */
 void align_emit_unmatched(struct align_writer *w, size_t a, size_t b);
+/* Ends the alignment: what is not told yet stands alone. 0, -ENOMEM. */
 int align_emit_end(struct align_writer *w);
 
 #endif

@@ -17,7 +17,7 @@ struct called_steps {
 	uint32_t *call[2]; /* by step: the call that it led to; free */
 	bool stacks;
 };
-/* 0 or -ENOMEM. Release in any case. */
+/* Makes steps that can be aligned of two traces of system calls. 0 or -ENOMEM. Release in any case. */
 int called_steps_make(const struct calls c[2], struct called_steps *ret);
 void called_steps_release(struct called_steps *s);
 /* Takes the steps of s. m: of its specification. 0 or -errno. */

@@ -27,9 +27,9 @@ enum {
 struct align_noise {
 	struct map at;
 };
-/* 1: it is new; 0; -ENOMEM. */
+/* Notes that runs of the same program differ at a node by themselves. 1: it is new; 0; -ENOMEM. */
 int align_noise_add(struct align_noise *n, uint32_t function, uint32_t node, unsigned kinds);
-/* n may be NULL. */
+/* In which kinds of ways runs differ at a node by themselves. n may be NULL. */
 unsigned align_noise_at(const struct align_noise *n, uint32_t function, uint32_t node);
 void align_noise_release(struct align_noise *n);
 

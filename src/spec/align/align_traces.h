@@ -38,7 +38,7 @@ struct atlas {
 	size_t n_parts[2];
 	const struct align_noise *noise; /* what traces are read without; NULL: nothing. Not owned */
 };
-/* Either may be NULL, both too. 0 or -ENOMEM. */
+/* Finds which functions and nodes of two specifications are the same. Either may be NULL, both too. 0 or -ENOMEM. */
 int atlas_make(const struct spec *a, const struct spec *b, struct atlas *ret);
 void atlas_release(struct atlas *m);
 /* The parts that the side's specification was joined of. 0 or -ENOMEM. */

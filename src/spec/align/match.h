@@ -13,12 +13,14 @@
 
 #define MATCH_NONE UINT32_MAX
 
-/* ret_match[i]: the element of b that is that of a, or MATCH_NONE; increasing. *exact is cleared where it may not be
- * the longest. 0; -ENOMEM; -E2BIG for rows of 2^31 elements. */
+/* Pairs equal elements of two rows, as many as can be. ret_match[i]: the element of b that is that of a, or
+ * MATCH_NONE; increasing. *exact is cleared where it may not be the longest. 0; -ENOMEM; -E2BIG for rows of 2^31
+ * elements. */
 int match_rows(const uint64_t *a, size_t na, const uint64_t *b, size_t nb, uint32_t *ret_match, bool *exact);
 /* The heaviest common subsequence in place of the longest: weight[i] is that of a[i], and of what is equal to it. Only
  * for small rows: na * nb at most MATCH_HEAVY, of which memory is 5 bytes each. 0; -ENOMEM; -E2BIG. */
 #define MATCH_HEAVY 4000000u
+/* Pairs equal elements of two rows so that the weight of the pairs is the greatest. */
 int match_heaviest(const uint64_t *a, const uint32_t *weight, size_t na, const uint64_t *b, size_t nb,
                    uint32_t *ret_match);
 

@@ -43,6 +43,7 @@ struct region_items {
 	size_t n, cap;
 	size_t end; /* where the last one ends */
 };
+/* Where item i ends: before the next one begins. */
 static inline size_t region_items_end(const struct region_items *l, size_t i)
 {
 	return i + 1 < l->n ? l->v[i + 1].start : l->end;

@@ -48,7 +48,7 @@ struct steps {
 };
 /* At most this many steps a thread: 4 GiB of them. */
 #define STEPS_MAX (1u << 30)
-/* 0; -ENOMEM; -E2BIG */
+/* Appends a step. 0; -ENOMEM; -E2BIG */
 int steps_add(struct steps *s, uint32_t symbol);
 void steps_release(struct steps *s);
 

@@ -88,7 +88,8 @@ void program_spec(struct program *p, const char *producer, uint64_t modules, str
  * operands: of decisions, too. library: the numbers of functions begin where the process says. */
 void program_insert(struct program *p, LLVMModuleRef inlined, bool operands, bool library);
 
-struct function *program_function(struct program *p, LLVMValueRef v); /* NULL */
+/* The function of this program that v is. NULL: it is not of this program. */
+struct function *program_function(struct program *p, LLVMValueRef v);
 /* The distinct successors of a terminator, in the order of outcomes; ret has room for all. Returns how many. */
 uint32_t program_successors(LLVMValueRef terminator, LLVMBasicBlockRef *ret);
 
@@ -106,14 +107,16 @@ LLVMValueRef program_compared(LLVMValueRef term, bool *ret_not);
 struct condition_texts *condition_texts_new(void);
 /* The module, before it is merged, came from that file: its sources have not changed since if they are not newer. */
 void condition_texts_add_module(struct condition_texts *w, LLVMModuleRef m, const char *path);
-/* NULL: not known. *ret_unsure: what is true in the source is not as program_truth says. */
+/* The text of the condition that a decision goes by. NULL: not known. *ret_unsure: what is true in the source is not
+ * as program_truth says. */
 const char *condition_texts_of(struct condition_texts *w, LLVMValueRef function, const struct point *decision,
                                bool *ret_unsure);
 
 /* ---- what libraries do (libcalls.def) ---- */
 
 enum library { LIBRARY_UNKNOWN, LIBRARY_HARMLESS, LIBRARY_REACHES };
-/* *ret_calls: it may call functions that it is given. LIBRARY_UNKNOWN: it is not in the table. */
+/* What a function of a library does with its arguments. *ret_calls: it may call functions that it is given.
+ * LIBRARY_UNKNOWN: it is not in the table. */
 enum library program_library_class(const char *name, bool *ret_calls);
 
 #endif

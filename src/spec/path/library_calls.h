@@ -14,7 +14,8 @@ struct library_calls {
 	const char *calls; /* NULL: the one that has the function's name */
 	int flags;
 };
-/* NULL: it may make any number of any calls. base: the name by which the table has it. */
+/* Which system calls a function of a library may make. NULL: it may make any number of any calls. base: the name by
+ * which the table has it. */
 const struct library_calls *library_calls(const char *name, char base[64]);
 /* Is the word of n bytes one of these? */
 bool library_in_list(const char *list, const char *word, size_t n);

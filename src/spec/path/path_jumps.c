@@ -212,7 +212,7 @@ static int close_with_caller(struct jump_search *x)
 	return close_top(x, !returns);
 }
 
-/* Notes that The innermost open function calls it. 0, -ENOMEM. */
+/* Notes that the innermost open function calls it. 0, -ENOMEM. */
 static int advance(struct jump_search *x, const char *name)
 {
 	struct open_frame *f = x->open.n ? &x->open.v[x->open.n - 1] : NULL;

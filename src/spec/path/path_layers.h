@@ -47,7 +47,8 @@ struct layers {
 };
 
 void path_layers_release(struct layers *l);
-/* 1; 0: there is no path; -E2BIG, -ENOMEM. whole: it was left, so the path has to come to an end. */
+/* Finds the nodes at which the calls of a function may have been made, layer by layer. 1; 0: there is no path;
+ * -E2BIG, -ENOMEM. whole: it was left, so the path has to come to an end. */
 int path_layers_find(struct frame_search *x, uint32_t function, const uint32_t *names, const bool *broken, uint32_t n,
                      bool whole, int way, struct layers *ret);
 /* Has a call several nodes? */

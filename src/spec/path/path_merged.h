@@ -18,7 +18,7 @@
 /* Sets x->merging. 0 or -ENOMEM. */
 int merged_begin(struct search *x);
 void merged_end(struct search *x);
-/* As search_next. 0, -ENOMEM, -E2BIG. */
+/* The states in which the program may be when it makes the next call. As search_next. 0, -ENOMEM, -E2BIG. */
 int merged_next(struct search *x, uint32_t state, uint32_t bit_number, uint32_t *ret, uint32_t *ret_n);
 /* Does it stand for one stack only? */
 bool merged_is_single(struct search *x, uint32_t state);

@@ -99,7 +99,7 @@ static struct taken take_words(const uint32_t *from, const uint32_t *to, uint64_
 	return t;
 }
 
-/* Counts words of a trace that were taken back: The words from `from` to `to` are taken back, and what is next
+/* Counts words of a trace that were taken back: the words from `from` to `to` are taken back, and what is next
  * stands at `end`. */
 static void tick(struct state *s, const uint32_t *to, uint32_t *end)
 {

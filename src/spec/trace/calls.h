@@ -62,13 +62,19 @@ struct calls {
 	unsigned line; /* of the damage */
 };
 
+/* Is it the beginning of a trace of system calls? */
 bool calls_is(const char *first, size_t n);
-/* 0; -EBADMSG with a sentence; -ENOMEM. Release in any case. Loading names what it read, by the file beside it. */
+/* Reads a trace of system calls. 0; -EBADMSG with a sentence; -ENOMEM. Release in any case. Loading names what it
+ * read, by the file beside it. */
 int calls_read(const char *text, size_t n, struct err *err, struct calls *ret);
+/* Reads a trace of system calls from a file, as calls_read does, and names what its stacks have by the file beside
+ * it. 0; -EBADMSG with a sentence; -errno. Release in any case. */
 int calls_load(const char *path, struct err *err, struct calls *ret);
 void calls_release(struct calls *c);
-/* Once: stacks as functions. text: of the names' file; what is damaged in it has no name. 0 or -ENOMEM. */
+/* Names the functions of all stacks. Once: stacks as functions. text: of the names' file; what is damaged in it has
+ * no name. 0 or -ENOMEM. */
 int calls_name(struct calls *c, const char *text, size_t n);
+/* A text of the trace. */
 static inline const char *calls_text_of(const struct calls *c, uint32_t word)
 {
 	return c->words.v[word];

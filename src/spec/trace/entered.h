@@ -22,9 +22,12 @@ struct entered {
 	struct call_events events;
 };
 
+/* Is it the beginning of a trace of function entries? */
 bool entered_is(const char *first, size_t n);
-/* 0; -EBADMSG with a sentence; -ENOMEM. Release in any case. */
+/* Reads a trace of function entries. 0; -EBADMSG with a sentence; -ENOMEM. Release in any case. */
 int entered_read(const char *text, size_t n, struct err *err, struct entered *ret);
+/* Reads a trace of function entries from a file, as entered_read does. 0; -EBADMSG with a sentence; -errno. Release
+ * in any case. */
 int entered_load(const char *path, struct err *err, struct entered *ret);
 void entered_release(struct entered *e);
 

@@ -15,8 +15,10 @@
 #include "base/err.h"
 #include "spec/spec.h"
 
-/* 0; -EBADMSG with a sentence; -errno. Free with spec_free. */
+/* Reads a specification of ProvScope. 0; -EBADMSG with a sentence; -errno. Free with spec_free. */
 int provscope_spec_read(const char *text, size_t n, struct err *err, struct spec **ret);
+/* Reads a specification of ProvScope from a file, as provscope_spec_read does. 0 and *ret to be freed; -EBADMSG with
+ * a sentence; -errno. */
 int provscope_spec_load(const char *path, struct err *err, struct spec **ret);
 
 /* A function trace as names. */
@@ -38,10 +40,10 @@ struct call_events {
 	 * what is among them was not called where it is not in the trace. Else only those that were called are known. */
 	bool chosen;
 };
-/* 0; -EBADMSG with a sentence, -ENOMEM. */
+/* Reads a trace of ProvScope. 0; -EBADMSG with a sentence, -ENOMEM. */
 int provscope_trace_read(const char *text, size_t n, struct err *err, struct call_events *ret);
 
-/* 0; -EBADMSG with a sentence, -errno. */
+/* Reads a trace of ProvScope from a file. 0; -EBADMSG with a sentence, -errno. */
 int provscope_trace_load(const char *path, struct err *err, struct call_events *ret);
 
 void call_events_release(struct call_events *e);

@@ -103,13 +103,14 @@ struct trace;
 
 /* 0, -EBADMSG (with a sentence), or -errno. */
 int trace_open(const char *path, struct err *err, struct trace **ret);
-/* The same of bytes, which must outlive it. */
+/* Opens a function trace of n bytes, which must outlive it, as trace_open does a file. 0; -EBADMSG with a sentence;
+ * -ENOMEM. */
 int trace_open_bytes(const void *p, size_t n, struct err *err, struct trace **ret);
 const struct trace_info *trace_info(const struct trace *t);
 /* Libraries whose functions are in it, of which the numbers begin at TRACE_LIBRARY_FIRST; at most TRACE_LIBRARIES_TOLD.
  * Paths end with a NUL byte. They belong to t. */
 uint32_t trace_libraries(const struct trace *t, const struct trace_library **ret);
-/* 1, 0: no more (trace_info says how it ended), -EBADMSG: damaged here (with a sentence). */
+/* Reads the next event. 1, 0: no more (trace_info says how it ended), -EBADMSG: damaged here (with a sentence). */
 int trace_next(struct trace *t, struct err *err, struct trace_event *ret);
 /* Where the next event begins, in words from the first. */
 uint64_t trace_position(const struct trace *t);

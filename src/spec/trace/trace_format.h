@@ -44,6 +44,7 @@ enum {
 #undef COLLECTIVE
 #undef CALL
 };
+/* May the operand be an address of the program? */
 static inline bool trace_is_address(uint64_t v)
 {
 	return v - TRACE_ADDRESSES < TRACE_ADDRESSES_END - TRACE_ADDRESSES;

@@ -11,7 +11,7 @@ struct vocabulary {
 	char **v;
 	uint32_t n, cap, *slot, mask;
 };
-/* 0 or -ENOMEM. The word has no NUL in it. */
+/* Gives a word a number, the same for the same word. 0 or -ENOMEM. The word has no NUL in it. */
 int vocabulary_number(struct vocabulary *w, const char *p, size_t n, uint32_t *ret);
 void vocabulary_release(struct vocabulary *w);
 

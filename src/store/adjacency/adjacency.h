@@ -90,8 +90,9 @@ int adj_drop(struct store *s, enum block_table table, uint64_t id);
 /* The row of the index that says which segment counts: 1, 0, -errno. */
 int adj_named(struct store *s, enum block_table table, uint64_t range, struct adj_name *ret,
               struct adj_changed *ret_changed);
-/* 0, -errno with a sentence. */
+/* Makes a file of edges the one that is in force. 0, -errno with a sentence. */
 int adj_name_put(struct store *s, const struct adj_name *n, const struct adj_changed *changed, struct err *err);
+/* The key of a range of rows of a table. */
 static inline uint64_t adj_place(enum block_table table, uint64_t range)
 {
 	return (uint64_t)table << 32 | range;
@@ -120,10 +121,10 @@ void adj_put_part(struct buf *out, const struct buf *part);
 int adj_version_judged(struct store *s, store_id id, struct version_judged *ret);
 /* Fill ret anew. */
 int adj_version_gens(struct store *s, store_id id, struct edges *ret);
-/* 1, 0: it is in no segment; -errno. */
+/* Reads from which versions a version is derived. 1, 0: it is in no segment; -errno. */
 int adj_version_derived(struct store *s, store_id id, struct edges *ret);
 
-/* 1, 0: it is in no segment; -errno. */
+/* Reads which executions read a version. 1, 0: it is in no segment; -errno. */
 int adj_version_readers(struct store *s, store_id id, struct ids *ret);
 /* Appends the row as the index has it; nothing where a segment cannot hold it. 0 or -errno. */
 int adj_put_file(struct store *s, uint64_t id, struct buf *out);

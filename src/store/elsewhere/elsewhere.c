@@ -46,7 +46,7 @@ static int elsewhere_size(sqlite3_file *f, sqlite3_int64 *ret)
 	return SQLITE_OK;
 }
 
-/* Called by SQLite to write: Nothing is written. */
+/* Called by SQLite to write: nothing is written. */
 static int elsewhere_write(sqlite3_file *f, const void *from, int n, sqlite3_int64 at)
 {
 	(void)f, (void)from, (void)n, (void)at;
@@ -58,7 +58,7 @@ static int elsewhere_truncate(sqlite3_file *f, sqlite3_int64 n)
 	(void)f, (void)n;
 	return SQLITE_READONLY;
 }
-/* Called by SQLite to lock or unlock: Nothing is locked: who reads has one state. */
+/* Called by SQLite to lock or unlock: nothing is locked: who reads has one state. */
 static int elsewhere_lock(sqlite3_file *f, int how)
 {
 	(void)f, (void)how;
@@ -94,7 +94,7 @@ static int elsewhere_close(sqlite3_file *f)
 	(void)f;
 	return SQLITE_OK;
 }
-/* Called by SQLite: Nothing of it lies in memory that SQLite could use as it is. */
+/* Called by SQLite: nothing of it lies in memory that SQLite could use as it is. */
 static int elsewhere_fetch(sqlite3_file *f, sqlite3_int64 at, int n, void **ret)
 {
 	(void)f, (void)at, (void)n;

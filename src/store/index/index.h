@@ -285,12 +285,14 @@ void ix_open_release(struct ix *x);
 
 /* Rows for all that the new sessions speak of: found in the store, or given. 0, -errno with a sentence. */
 int ix_ids(struct ix *x);
-/* *ret: the file of that row, loaded if it is not known. 0, -errno with a sentence. */
+/* Finds a file by its row. *ret: the file of that row, loaded if it is not known. 0, -errno with a sentence. */
 int ix_file_of(struct ix *x, uint64_t row, uint32_t *ret);
-/* *ret: the path of that row, read if it is not known; VEC_NONE: there is none. 0, -errno. */
+/* Finds a path by its row. *ret: the path of that row, read if it is not known; VEC_NONE: there is none. 0, -errno.
+ */
 int ix_node_of(struct ix *x, uint64_t row, uint32_t *ret);
 
-/* *ret: the path of that name below parent, VEC_NONE: there is none. 0, -errno. */
+/* Finds a path by its name in a folder. *ret: the path of that name below parent, VEC_NONE: there is none. 0,
+ * -errno. */
 int ix_node_find(struct ix *x, uint32_t parent, struct str base, uint32_t *ret);
 /* The row of a word, which is made where there is none; 0 for the empty word. */
 int ix_interned(struct ix *x, uint32_t word, uint64_t *ret);
@@ -365,8 +367,8 @@ int ix_run_row(struct ix *x, uint32_t word, uint64_t *ret);
 
 /* What is kept of how much a process's runs did holds no more; info: the part of its row. 0, -errno. */
 int ix_void_process(struct ix *x, struct str info);
-/* The same of the runs of all that touched the file; rd: the part of its row. 0, -errno. x->void_processes gets them.
- * */
+/* Notes that the counts of all runs are void that touched the file; rd: the part of its row that names its readers.
+ * 0, -errno. x->void_processes gets them. */
 int ix_void_readers(struct ix *x, uint64_t file, struct str rd, bool spilled, uint64_t versions);
 /* Forgets what does not hold, and counts the runs that were met now. When all rows are written. 0, -errno with a
  * sentence. */
@@ -387,6 +389,7 @@ int ix_write_summaries(struct ix *x);
 /* What others told of runs and files, in place of that of sessions that are read again. 0, -errno with a sentence. */
 int ix_write_reported(struct ix *x);
 
+/* Writes the builds of the new sessions. */
 int ix_write_builds(struct ix *x);
 
 /* ---- ix_damage.c ---- */
@@ -425,6 +428,7 @@ static inline size_t ix_pairs_from(const struct ix_pair *v, size_t n, uint64_t a
 
 /* ---- ix_pairs.c ---- */
 
+/* Appends a pair. */
 int ix_pairs_add(struct ix *x, struct ix_pairs *v, uint64_t a, uint64_t b);
 /* By a, then b; each once. */
 void ix_pairs_sort(struct ix_pairs *v);
@@ -438,6 +442,7 @@ static inline bool ix_is_reloaded(const struct ix *x, uint64_t session)
 	return i != VEC_NONE && i < x->n_new && !x->sessions.v[i].goes_on;
 }
 
+/* Reports that there is no memory. -ENOMEM. */
 static inline int ix_oom(struct ix *x)
 {
 	return err_set(x->err, 12, "cannot index");

@@ -34,7 +34,7 @@ static void append_build_string(struct buf *out, struct str s)
 	buf_str(out, s);
 }
 
-/* Appends a list of texts As a decoded list has it: the number, and the bytes of all. */
+/* Appends a list of texts as a decoded list has it: the number, and the bytes of all. */
 static void append_build_list(struct buf *out, const struct strlist *l)
 {
 	buf_varint(out, l->count);

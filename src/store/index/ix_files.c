@@ -393,7 +393,7 @@ static int compare_rows(const void *pa, const void *pb)
 	return (a > b) - (a < b);
 }
 
-/* Called for each name of a path: arg: struct lost; is the path still a name of that file? */
+/* Called for each name of a path: is it still a name of that file? arg: a struct lost. Always 0. */
 static int match_lost_name(void *arg, const struct pname *n)
 {
 	struct lost *l = arg;

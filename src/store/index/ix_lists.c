@@ -148,7 +148,7 @@ static int old_fps(struct ix *x, uint32_t file)
 	return rc;
 }
 
-/* Finds a fingerprint: The same fingerprint of the same file, VEC_NONE for none. */
+/* Finds a fingerprint: the same fingerprint of the same file, VEC_NONE for none. */
 static uint32_t find_fp(const struct ix *x, uint32_t file, const struct gfp *fp)
 {
 	uint32_t i;

@@ -523,8 +523,8 @@ struct sources {
 	uint32_t cache;
 };
 
-/* Called for each name of a source: arg: struct sources; a file that had the source's name may be what the cache was
- * made from. 0 or -errno. */
+/* Called for each name of a source: a file that had it may be what the cache was made from. arg: a struct
+ * sources. 0 or -errno. */
 static int append_cache_source(void *arg, const struct pname *n)
 {
 	struct sources *s = arg;

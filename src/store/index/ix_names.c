@@ -298,7 +298,7 @@ static int take_replayed_names(struct ix *x)
 	return rc;
 }
 
-/* Finds which names files had when, by what was told: Replays; a directory rename may put names where nothing was
+/* Finds which names files had when, by what was told: replays; a directory rename may put names where nothing was
  * known before: those paths join, and it begins again. 0, -errno with a sentence. */
 static int replay(struct ix *x, struct ix_nodes *queue)
 {

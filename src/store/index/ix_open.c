@@ -281,7 +281,7 @@ int ix_can_go_on(struct ix *x, uint64_t session, uint64_t row, bool *ret)
 
 /* ---- writing ---- */
 
-/* Writes an access that has no end yet, As add_access reads it; nothing where it need not be kept any more. */
+/* Writes an access that has no end yet, as add_access reads it; nothing where it need not be kept any more. */
 static void put_kept_access(struct ix *x, const struct ix_given *g)
 {
 	const struct gaccess *a = &x->g.accesses.v[g->index];

@@ -63,7 +63,7 @@ static void put_texts(struct ix *x, struct buf *out, char *const *v, size_t n)
 	list_end(x, out, n);
 }
 
-/* Is it a part of the description Of a host, what differs from task to task. */
+/* Is it a part of the description of a host, what differs from task to task. */
 static bool varies(const struct summary_pair *p)
 {
 	return strcmp(p->key, "load") == 0 || strcmp(p->key, "job") == 0;
@@ -88,7 +88,7 @@ static size_t gather_pairs(struct ix *x, const struct summary_pair *v, size_t n,
 	return found;
 }
 
-/* Appends limits As name=limit, or name=peak/limit. */
+/* Appends limits as name=limit, or name=peak/limit. */
 static void put_limits(struct ix *x, struct buf *out, const struct summary_limit *v, size_t n, bool peak)
 {
 	list_begin(x);

@@ -451,8 +451,8 @@ static bool shows_better(const struct pname *a, const struct pname *b)
 	return a->to == TIME_NEVER && a->linked ? a->from < b->from : a->from > b->from;
 }
 
-/* Called for each name of a path: keeps the name that the file shows, arg: struct shown; the better of two, in
- * whatever order they are met. Always 0. */
+/* Called for each name of a path: keeps the name that the file shows, the better of two in
+ * whatever order they are met. arg: a struct shown. Always 0. */
 static int choose_shown_name(void *arg, const struct pname *n)
 {
 	struct shown *b = arg;

@@ -91,6 +91,7 @@ void views_builds(struct cursor *c);
 void views_build_inputs(struct cursor *c);
 void views_build_outputs(struct cursor *c);
 
+/* The i-th row of the cursor. */
 static inline struct line *line_at(const struct cursor *c, size_t i)
 {
 	return (struct line *)(c->cells.v + i * c->columns);

@@ -69,8 +69,9 @@ struct again {
 	char *first_untraced; /* the program of one of the untraced, NULL */
 };
 
-/* dir: a folder of the caller's, there and empty, in which copies of files are kept that are brought back. Changes
- * nothing else. whole: the commands of the runs, in any case. 0 or -errno with a sentence. Release ret in any case. */
+/* Plans what is run again to find where two runs part. dir: a folder of the caller's, there and empty, in which
+ * copies of files are kept that are brought back. Changes nothing else. whole: the commands of the runs, in any
+ * case. 0 or -errno with a sentence. Release ret in any case. */
 int again_plan(struct store *s, const struct diff *d, const struct witness_options *o, const char *home,
                const char *dir, bool whole, struct err *err, struct again *ret);
 void again_release(struct again *a);

@@ -53,7 +53,8 @@ struct again_content {
 	char *path, *digest;
 };
 
-int again_oom(struct again_planning *p);       /* -ENOMEM */
+/* Reports that there is no memory. -ENOMEM with a sentence. */
+int again_oom(struct again_planning *p);
 char *again_text(struct str s);                /* malloc'ed; NULL: no memory */
 const char *again_last_part(const char *path); /* what follows the last slash */
 /* Not of "/" itself. */
@@ -70,7 +71,8 @@ const struct again_maker *again_maker_of(const struct again_loaded *s, store_id 
 /* Is the execution at, or one that it descends from, the one at top? Both are places in s->v. */
 bool again_has_ancestor(const struct again_loaded *s, size_t at, size_t top);
 struct again_exec *again_find_exec(struct again_loaded *s, store_id exec); /* NULL: it is not of the run */
-/* 0, -errno with a sentence; again_content_release(ret) in any case. */
+/* Reads which file and version something was, to bring it back. 0, -errno with a sentence;
+ * again_content_release(ret) in any case. */
 int again_read_content(struct again_planning *p, store_id version, struct again_content *ret);
 
 void again_content_release(struct again_content *x);
@@ -84,7 +86,7 @@ int again_plan_alone(struct again_planning *p, struct again_loaded *s);
 /* The steps of a side: the whole command. A side that cannot be run again gets its reason: 0. -errno with a sentence.
  * */
 int again_plan_whole(struct again_planning *p, struct again_loaded *s);
-/* They may be planned anew then. */
+/* Releases the steps. They may be planned anew then. */
 void again_drop_steps(struct again_side *o);
 
 #endif

@@ -91,7 +91,7 @@ static int top(struct reader *r, const struct toml_key *k)
 	return b->command ? 0 : benchfile_oom(r);
 }
 
-/* Takes a key of the parameters: Where a parameter is found. -EINVAL, -ENOMEM, with a sentence. */
+/* Takes a key of the parameters: where a parameter is found. -EINVAL, -ENOMEM, with a sentence. */
 static int parameter(struct reader *r, const struct toml_key *k)
 {
 	struct benchfile *b = r->out;

@@ -35,8 +35,10 @@ struct benchfile {
 	size_t n_results;
 };
 
-/* 0; -EBADMSG, -EINVAL with a sentence; -errno. Release ret in any case. */
+/* Reads a benchmark's description. 0; -EBADMSG, -EINVAL with a sentence; -errno. Release ret in any case. */
 int benchfile_read(const char *text, size_t n, const char *name, struct err *err, struct benchfile *ret);
+/* Reads a benchmark's description from a file, as benchfile_read does. 0; -EBADMSG, -EINVAL with a sentence; -errno.
+ * Release ret in any case. */
 int benchfile_load(const char *path, struct err *err, struct benchfile *ret);
 void benchfile_release(struct benchfile *b);
 

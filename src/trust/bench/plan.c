@@ -40,7 +40,7 @@ static void add_plan_file(struct plan_files *f, const char *name, const char *pa
 	elements_add(&f->v, str_of(name), str_of(text));
 }
 
-/* Adds the file of a program, As execvp finds it. */
+/* Adds the file of a program, as execvp finds it. */
 static void add_program(struct plan_files *f, const char *name)
 {
 	const char *dirs = getenv("PATH");

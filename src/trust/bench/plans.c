@@ -82,7 +82,7 @@ static void add_list(struct digest_sum *sum, const struct strlist *l, const char
 	digest_add(sum, "\377\377\377\377\377\377\377\377", 8); /* no length: the list is over */
 }
 
-/* The hash by which plans are like each other: Plans of the same command, files, parameters and machine have the
+/* The hash by which plans are like each other: plans of the same command, files, parameters and machine have the
  * same. */
 static void likeness(const struct event_plan *p, struct digest *ret)
 {
@@ -208,7 +208,7 @@ static int gather_labelled(struct gathering *g)
 	return rc;
 }
 
-/* Chooses the plans that are told of: The plans of the given runs, and those like them. */
+/* Chooses the plans that are told of: the plans of the given runs, and those like them. */
 static void choose(struct gathering *g)
 {
 	for (size_t i = 0; i < g->plans.n; i++) {

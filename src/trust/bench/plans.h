@@ -27,7 +27,8 @@ struct plans {
 	size_t n_others;
 };
 
-/* 0 or -errno with a sentence. Release ret in any case. */
+/* Finds the plans of runs, and runs of the same plans that were not given. 0 or -errno with a sentence. Release ret
+ * in any case. */
 int plans_of_runs(struct store *s, const store_id *runs, size_t n, struct err *err, struct plans *ret);
 void plans_release(struct plans *p);
 

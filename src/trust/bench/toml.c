@@ -30,7 +30,7 @@ static int toml_oom(struct reader *r)
 	return err_set(r->err, ENOMEM, "cannot read '%s'", r->name);
 }
 
-/* Skips Blanks and comments; with lines, also ends of lines. */
+/* Skips blanks and comments; with lines, also ends of lines. */
 static void skip(struct reader *r, bool lines)
 {
 	while (r->p < r->end) {
@@ -114,7 +114,7 @@ static int parse_name(struct reader *r, struct buf *b)
 	return b->failed ? toml_oom(r) : 0;
 }
 
-/* Ends a line: Nothing but a comment may follow. -EBADMSG with a sentence. */
+/* Ends a line: nothing but a comment may follow. -EBADMSG with a sentence. */
 static int end_of_line(struct reader *r)
 {
 	skip(r, false);

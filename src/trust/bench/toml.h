@@ -26,7 +26,7 @@ struct toml {
 	size_t n;
 };
 
-/* 0; -EBADMSG with a sentence that names the line; -ENOMEM. Release ret in any case. */
+/* Reads a document of TOML. 0; -EBADMSG with a sentence that names the line; -ENOMEM. Release ret in any case. */
 int toml_read(const char *text, size_t n, const char *name, struct err *err, struct toml *ret);
 void toml_release(struct toml *t);
 

@@ -123,7 +123,7 @@ void chain_hash_seal(const struct event_seal *s, int64_t time, struct digest *re
 	digest_end(&sum, ret);
 }
 
-/* The number that eight bytes are, Eight bytes, the least significant first. */
+/* The number that eight bytes are, eight bytes, the least significant first. */
 static uint64_t little(const char *p)
 {
 	uint64_t v = 0;

@@ -100,7 +100,8 @@ int chain_step(const char *home, const struct chain_step *step, struct err *err,
 /* For those who take something out of the logs: before it, which sealed sessions match; after it, in a chain opened
  * anew, those of them that do not any more and are still there are sealed again. 0, -errno with a sentence. */
 int chain_matching(struct chain *c, struct err *err, uint64_t **ret, size_t *ret_n);
-/* 0, -errno with a sentence. */
+/* Seals again what was changed on purpose: sessions that were as sealed before something was taken out. 0, -errno
+ * with a sentence. */
 int chain_cut(struct chain *c, const uint64_t *matched, size_t n, struct err *err);
 
 /* Each seal with its signature, by chain and number: stops where each does not return 0, and returns that. */

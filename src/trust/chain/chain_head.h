@@ -24,7 +24,8 @@ struct chain_head {
 	struct chain_key key; /* ... the key of the next seal */
 };
 
-/* 1; 0: there is none; -EBADMSG: it is damaged; -errno. host: as keep_host has it. */
+/* Reads the head of a host's chain: the last seal and the key. 1; 0: there is none; -EBADMSG: it is damaged; -errno.
+ * host: as keep_host has it. */
 int chain_head_read(const char *home, const char *host, struct chain_head *ret);
 /* Makes it the host's head, and waits for the disk. 0, or -errno with a sentence. */
 int chain_head_write(const char *home, const char *host, const struct chain_head *h, struct err *err);

@@ -30,11 +30,11 @@ struct chain_start {
 	uint64_t number;
 	struct chain_key key;
 };
-/* 0, or -errno with a sentence. */
+/* Makes the start key of a new chain. 0, or -errno with a sentence. */
 int chain_start_new(const char *chain, uint64_t number, struct err *err, struct chain_start *ret);
 /* To a new file, which only its owner can read; waits for the disk. 0, or -errno with a sentence: -EEXIST. */
 int chain_start_write(const char *path, const struct chain_start *s, struct err *err);
-/* 0; -EBADMSG: the file is none; -errno; with a sentence. */
+/* Reads a start key from its file. 0; -EBADMSG: the file is none; -errno; with a sentence. */
 int chain_start_read(const char *path, struct err *err, struct chain_start *ret);
 
 #endif

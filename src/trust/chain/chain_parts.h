@@ -127,6 +127,7 @@ int chain_check_plans(struct chain *c, void (*say)(void *arg, const char *line),
 /* The keepers' lock of the record; closing *ret gives it back. 0 or -errno with a sentence. */
 int chain_lock(const char *home, struct err *err, int *ret);
 
-int chain_oom(struct err *err); /* -ENOMEM, with a sentence */
+/* Reports that there is no memory. -ENOMEM with a sentence. */
+int chain_oom(struct err *err);
 
 #endif

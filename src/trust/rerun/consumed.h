@@ -43,7 +43,7 @@ struct consumed {
 
 /* Did a process of the run open it to write? Else what it wrote there went through what its caller had opened. */
 bool consumed_opened(const struct consumed *c, struct str domain, uint64_t ino, uint64_t gen);
-/* 0; -errno with a sentence. Release ret in any case. */
+/* Finds what the run moved, removed and replaced. 0; -errno with a sentence. Release ret in any case. */
 int consumed_read(struct store *s, store_id run, struct err *err, struct consumed *ret);
 void consumed_release(struct consumed *c);
 

@@ -18,7 +18,7 @@ struct rerun_planning {
 	struct consumed consumed;
 };
 
-/* -ENOMEM with a sentence. */
+/* Reports that there is no memory. -ENOMEM with a sentence. */
 int rerun_oom(struct err *err);
 /* Did the run make the version? */
 bool rerun_made(const struct rerun_planning *p, store_id version);

@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* base: the last part of the path. glibc's libraries, its loader, and musl. */
+/* Is the library of that name a C library? base: the last part of the path. glibc's libraries, its loader, and musl.
+ */
 static inline bool stack_is_c_library(const char *base)
 {
 	static const char *const starts[] = {"libc.so", "libc-2.", "ld-linux", "ld-2.",

@@ -85,6 +85,7 @@ struct vol_hush {
 	void *data;
 };
 void vol_hush(struct vol_hush *q);
+/* Lets HDF5 print errors again, after vol_hush. */
 void vol_unhush(const struct vol_hush *q, bool failed);
 #define PASS_IF(call, failed)                                                                                          \
 	({                                                                                                                 \

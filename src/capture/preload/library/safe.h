@@ -26,6 +26,7 @@
 #define REAL_OF(name) static struct symbol real_##name __attribute__((section("safe_reals"), used)) = {NULL, #name}
 #define REAL(name) ((__typeof__(&name))(real_##name.f ? real_##name.f : safe_look_up(&real_##name)))
 
+/* The C library's function of that name, behind this library; one that fails with ENOSYS where there is none. */
 void *safe_next(const char *name);
 void *safe_look_up(struct symbol *r); /* never NULL; kept in *r */
 
@@ -99,7 +100,7 @@ struct entry {
 	struct safe_handle *handle;
 };
 
-/* NULL: too high a number. make: room for it is made. */
+/* What is known of a descriptor. NULL: too high a number. make: room for it is made. */
 struct entry *entry_at(int fd, bool make);
 bool entry_live(const struct entry *e);
 /* Puts a new open file into the table and returns its oid. */
@@ -110,9 +111,11 @@ struct entry *entry_learn(int fd);
 void entry_dup(int from, int to);
 /* Before fd is closed. */
 void entry_close(int fd);
-/* The same in two steps: takes it out of the table; says so, and what the descriptor `look` shows of it.
- * entry_emit_close: look: -1: none. */
+/* Takes what is known of fd out of the table, when fd is closed: *ret is a copy of it. False: fd has nothing,
+ * somebody else took it, or it is of a kind that is not recorded. */
 bool entry_take(int fd, struct entry *ret);
+/* Says that a descriptor was closed that entry_take has taken out, and what the descriptor `look` shows of its file;
+ * -1: nothing shows it. */
 void entry_emit_close(const struct entry *e, int fd, int look, enum safe_close how);
 /* The files that may be written, as they are now; ending: stdio's buffer of the descriptor `pending` holds bytes.
  * entry_close_range: both bounds are among them. */
@@ -127,7 +130,7 @@ void entry_walk(void);
 /* r bytes, or a failure, of a call that began at t0. */
 void entry_count(int fd, bool write, unsigned api, int64_t t0, int64_t r, bool total);
 
-/* As statx; false: ret->flags say that there is nothing. */
+/* Identifies the file at a path. As statx; false: ret->flags say that there is nothing. */
 bool stat_path(int dirfd, const char *path, int flags, struct safe_stat *ret);
 
 /* Adds the generation, if the file system has handles. */
@@ -172,9 +175,11 @@ void safe_born(uint32_t parent, uint32_t image, bool vforked, int64_t when);
 /* Reads memory of this process that may not be there. False: it is not. Where that cannot be asked, true. */
 bool safe_peek(const void *from, void *to, size_t n);
 struct iovec;
-/* The same of n pieces, as the kernel answers: bytes, or -errno. */
+/* Reads memory of this process by the kernel, so that a bad address is no crash: n pieces of `there` into `here`.
+ * Bytes, or -errno. */
 long safe_peeks(const struct iovec *here, const struct iovec *there, long n);
 
+/* The length of s, at most max. */
 static inline size_t text_len(const char *s, size_t max)
 {
 	size_t n = 0;

@@ -15,7 +15,7 @@ struct dir_id {
 	int64_t born; /* 0: its file system does not tell */
 	bool in_proc;
 };
-/* False: that cannot be told. */
+/* Asks what identifies a folder: inode, device, mount and birth. False: that cannot be told. */
 bool dirs_ask(int fd, struct dir_id *ret);
 /* The canonical name of the directory fd, NULL if it cannot be told; valid until the thread asks again. *id is asked
  * for where it is not known. */
@@ -32,7 +32,7 @@ void dirs_turn_end(void);
  * it is -1. */
 struct dir_held;
 int dirs_in_turn(const char *path, struct dir_held **ret);
-/* NULL: it cannot be told. */
+/* The path of a folder that is held, valid as long as it is held. NULL: it cannot be told. */
 const char *dirs_held_name(struct dir_held *h);
 
 #endif

@@ -14,8 +14,8 @@
 
 /* statx with FILEID_STATX, of device dev. 0 or -errno; -EAGAIN: it has not answered. */
 int far_statx(uint64_t dev, int dirfd, const char *path, int flags, struct statx *st);
-/* The same of a descriptor, by its entry in a folder of /proc, or itself ("", with AT_EMPTY_PATH in flags); and what
- * the kernel remembers of it if nobody answers. */
+/* Looks at the file of a descriptor, by its entry in a folder of /proc, or by itself ("" with AT_EMPTY_PATH in
+ * flags); what the kernel remembers of it if its file system does not answer. 0, -errno. */
 int far_descriptor(int dirfd, const char *name, int flags, struct statx *st);
 /* Waits until no file system owes an answer any more, a second at most. */
 void far_wait_all(void);

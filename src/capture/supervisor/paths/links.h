@@ -15,8 +15,9 @@
 
 #define LINKS_PATH 4096
 
-/* The same as `path` for a process whose thread is tid, should it begin with what means the process. by_name: also what
- * is a link to that wherever nobody has changed it, as /dev/stdin. False: it does not, or there is no room. */
+/* Translates a path that means the process that uses it. The same as `path` for a process whose thread is tid,
+ * should it begin with what means the process. by_name: also what is a link to that wherever nobody has changed it,
+ * as /dev/stdin. False: it does not, or there is no room. */
 bool links_translate(const char *path, pid_t tid, bool by_name, char *ret, size_t n);
 /* Looks at an absolute path on behalf of tid. skip: bytes at its beginning that are the recorder's own words
  * (/proc/PID/cwd). 0 or -errno as statx; *ret_other: `path` was replaced by one that means the same to the recorder;

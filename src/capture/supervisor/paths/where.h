@@ -50,9 +50,11 @@ struct rooted {
 /* Prepares a path argument; follow: a last component that is a link is followed by the call. 0 or -errno; release with
  * where_release. Reads the string from the process. */
 int where_init(struct rooted r, pid_t tid, int atfd, uint64_t addr, bool follow, struct where *w);
-/* The same for a path that is already here. 0; -ENOENT: it is empty; -ENAMETOOLONG; -errno. Release w in any case. */
+/* Resolves a path of a process that is here already. 0; -ENOENT: it is empty; -ENAMETOOLONG; -errno. Release w in
+ * any case. */
 int where_path(struct rooted r, pid_t tid, int atfd, const char *path, bool follow, struct where *w);
-/* The same with the directory atfd as root (openat2's RESOLVE_IN_ROOT). */
+/* Resolves a path of a process with the directory atfd as root (openat2's RESOLVE_IN_ROOT). 0, -errno. Release w in
+ * any case. */
 int where_in_root(struct rooted r, pid_t tid, int atfd, uint64_t addr, bool follow, struct where *w);
 /* Makes w independent of what its path means later: holds the directory that the last component is in. */
 void where_pin(struct where *w);

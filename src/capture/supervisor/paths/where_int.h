@@ -9,7 +9,7 @@
 void where_start_directory(const struct where *w, bool absolute, char *ret, size_t n);
 /* Holds the directory that a relative path begins in. False: nothing is held. */
 bool where_hold_start(struct rooted r, struct where *w);
-/* The same of an absolute path that is one of many, where its directory is held anyway. */
+/* Holds the folder of an absolute path that is one of many, if it is held anyway. */
 void where_hold_in_turn(struct where *w);
 /* Nothing is held any more: w goes by its words again. False: these are longer than a path may be, and what was held is
  * the directory that they begin in. */

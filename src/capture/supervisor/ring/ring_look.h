@@ -49,7 +49,8 @@ struct ring_shape {
 	uint32_t sqe_size, cqe_size;
 	size_t queues, calls; /* bytes of the mappings */
 };
-/* False: they cannot be those of a ring, or are of one that cannot be read. */
+/* Takes the sizes and places of an io_uring's queues from what the kernel gave the process. False: they cannot be
+ * those of a ring, or are of one that cannot be read. */
 bool ring_shape_of(const struct ring_params *p, struct ring_shape *ret);
 
 /* A submission: struct io_uring_sqe, its first 64 bytes. */

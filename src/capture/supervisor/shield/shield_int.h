@@ -53,6 +53,7 @@ struct shield {
 	sem_t asked, done, ready, gone;
 };
 
+/* Calls ptrace(2) by the system call itself. Its result, -1 with errno. */
 static inline long shield_ptrace(long request, pid_t tid, long addr, long data)
 {
 	return syscall(SYS_ptrace, request, (long)tid, addr, data);
@@ -78,7 +79,7 @@ void shield_leave(struct shield *g, pid_t tid);
 void shield_detach(struct shield *g, pid_t tid, long sig);
 /* What the kernel reports of tid, without taking it; false: nothing. */
 bool shield_peek_report(pid_t tid, siginfo_t *ret);
-/* The same as a status of waitpid. */
+/* The status that waitpid would give for a stop. The same as a status of waitpid. */
 int shield_stop_status(const siginfo_t *si);
 /* Takes the report and does what it asks for. False: it stays, for it is another thread's to take. */
 bool shield_reap_report(struct shield *g, pid_t tid, bool over);

@@ -190,8 +190,11 @@ struct slice {
 
 /* ---- nodes and flows (graph.c) ---- */
 
+/* Makes a node of the graph: something that holds data, pointers or descriptors. */
 uint32_t graph_node(struct slice *s, enum node_holds holds);
+/* What a value of the type may hold. */
 enum node_holds graph_type_holds(LLVMTypeRef t);
+/* Makes an object: memory, a function, a stream or a descriptor. */
 uint32_t graph_object(struct slice *s, enum object_kind kind);
 /* A stream or descriptor with its nodes. file: as in the object. */
 uint32_t graph_stream(struct slice *s, enum object_kind kind, const char *file);
@@ -232,7 +235,9 @@ void graph_join_cycles(struct slice *s);
 
 /* ---- from the bitcode (build.c, call.c) ---- */
 
+/* Builds the graph of the whole program. */
 void build_program(struct slice *s);
+/* The node of a value, which is made if it is new. */
 uint32_t build_value(struct slice *s, LLVMValueRef v);
 /* The array of the environment and its texts, made once: the object of the array. */
 uint32_t build_environment(struct slice *s);
@@ -268,7 +273,9 @@ void hidden_flows(struct slice *s);
 
 /* ---- control and reach (control.c, reach.c) ---- */
 
+/* Adds the flows of control of the whole program. */
 void control_program(struct slice *s);
+/* Writes the slices of all outputs as JSON. */
 void reach_write(struct slice *s, struct buf *ret);
 
 #endif

@@ -23,6 +23,7 @@ struct apply {
 
 enum depth { ITSELF, POINTED, REACHED };
 
+/* The call that a row of the table is applied to. */
 struct call *apply_call(const struct apply *a);
 /* Argument i of the call; NULL: there is none, or it is called through a pointer. */
 LLVMValueRef apply_argument(const struct apply *a, unsigned i);

@@ -66,7 +66,7 @@ static void take_from_library(LLVMModuleRef m)
 	}
 }
 
-/* Makes the program simpler before it is examined: Local variables become values, small functions a part of their
+/* Makes the program simpler before it is examined: local variables become values, small functions a part of their
  * callers; not where a function comes back twice. */
 static void prepare(LLVMModuleRef m)
 {
