@@ -42,6 +42,7 @@ enum adopt_tool {
 	    ADOPT_TOOL_COUNT
 };
 const char *adopt_tool_name(enum adopt_tool t); /* "snakemake" */
+/* The name of a workflow system. */
 const char *adopt_tool_title(enum adopt_tool t);
 
 /* All text is the list's, in one arena, and ends with NUL. */

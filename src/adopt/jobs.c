@@ -103,7 +103,7 @@ int adopt_shell(struct adopt_jobs *l, struct adopt_job *j, struct str line)
 	return rc == 0 ? adopt_word(l, j, line) : rc;
 }
 
-/* Of `path` below `base`, without . and .. and double slashes. false: too long. */
+/* Makes an absolute path of `path` below `base`, without . and .. and double slashes. false: too long. */
 static bool adopt_absolute(struct buf *ret, const char *base, struct str path)
 {
 	buf_reset(ret);

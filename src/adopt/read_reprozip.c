@@ -81,7 +81,7 @@ static void take_program(struct reprozip *z, uint64_t process, struct str path, 
 	traced_access(&z->t, process, path, TRACED_READ, time);
 }
 
-/* All rows by time. 0; -EINVAL with the reason said; -ENOMEM. */
+/* Takes all rows by time. 0; -EINVAL with the reason said; -ENOMEM. */
 static int take_rows(struct reprozip *z)
 {
 	static const char sql[] =

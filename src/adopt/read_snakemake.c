@@ -60,7 +60,8 @@ static int take_job(struct metadata *m, struct adopt_job *j, const json_t *o)
 	return rc == 0 ? take_inputs(m, j, o) : rc;
 }
 
-/* Each output has times of its own: a start that is told a moment later, and when it was last modified. */
+/* Takes when a job began and ended: each output has times of its own: a start that is told a moment later, and when
+ * it was last modified. */
 static void take_times(struct adopt_job *j, const json_t *o)
 {
 	int64_t start = adopt_seconds(json_object_get(o, "starttime")), end = adopt_seconds(json_object_get(o, "endtime"));

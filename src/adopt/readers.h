@@ -20,8 +20,8 @@ int adopt_shell(struct adopt_jobs *l, struct adopt_job *j, struct str line);
  * path and one that is too long are left out. */
 int adopt_input(struct adopt_jobs *l, struct adopt_job *j, const char *base, struct str path);
 int adopt_output(struct adopt_jobs *l, struct adopt_job *j, const char *base, struct str path);
-/* The same of a path that is the list's own text, with the time of the first use. A job has either all times or none.
- */
+/* Adds a file that the job read (in) or wrote, by a path that is the list's own text, with the time of its first use
+ * (ns). A job has either all times or none. 0; -ENOMEM. */
 int adopt_edge_at(struct adopt_job *j, bool in, const char *path, int64_t time);
 /* A sentence on what could not be read: "FILE: WHY". 0, -ENOMEM. */
 int adopt_pass(struct adopt_jobs *l, const char *file, const char *why);

@@ -143,7 +143,7 @@ static struct traced_held *held_of(struct traced *t, uint64_t pid)
 	return h;
 }
 
-/* Behind those of `to`; `from` is empty then. */
+/* Appends a list behind those of `to`; `from` is empty then. */
 static void append_list(struct traced *t, struct traced_list *to, struct traced_list *from)
 {
 	if (from->first == VEC_NONE)

@@ -26,7 +26,8 @@ struct collecting {
 	VEC(uint32_t) aspect_of;
 };
 
-/* Of a command that is given with its folder only the name counts: the same may be called in another way. */
+/* Is the path the command's program? Of a command that is given with its folder only the name counts: the same may
+ * be called in another way. */
 static bool is_base(struct str path, const char *name)
 {
 	return str_eq(str_base_name(path), str_base_name(str_of(name)));
@@ -118,7 +119,7 @@ static int set_value(struct by_run *r, uint32_t aspect, uint32_t value)
 	return 0;
 }
 
-/* Of one run: the value's text, and the key by which two are the same. 0, -ENOMEM. */
+/* Notes a setting of one run: the value's text, and the key by which two are the same. 0, -ENOMEM. */
 static int add_setting(struct collecting *c, struct by_run *r, enum by_kind kind, struct str name, struct str key,
                        struct str text)
 {
@@ -427,7 +428,7 @@ static bool is_alike(const struct by_inputs *b, size_t one, size_t other)
 	return true;
 }
 
-/* Of the values by which runs are grouped; never 0. Runs that are alike have the same. */
+/* The hash of the values by which runs are grouped; never 0. Runs that are alike have the same. */
 static uint64_t hash_run(const struct by_inputs *b, size_t run)
 {
 	uint64_t h = 1;

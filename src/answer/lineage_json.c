@@ -282,7 +282,8 @@ static void write_agent_edge(struct out *o, const char *type, struct end_of_edge
 	end_edge(o);
 }
 
-/* The same between two agents, where it was not written yet. */
+/* Writes an edge between two agents as write_agent_edge does, where it was not written yet. The same between two
+ * agents, where it was not written yet. */
 static void write_agent_edge_once(struct out *o, const char *type, uint32_t from, uint32_t to)
 {
 	struct buf key = {0};

@@ -23,8 +23,8 @@ struct live_runs {
  * another host, to another user, in another pid namespace; or its command goes on and nobody is seen recording it. */
 enum recording { RECORDING_ENDED, RECORDING_RUNNING, RECORDING_CUT_OFF, RECORDING_UNKNOWN };
 
-/* Of a run, as store_run or store_run_told has it. It is a row's look-up where the run has no end, else nothing. l as
- * for live_standby. What cannot be read makes it unknown. */
+/* Is the run recorded now? Of a run, as store_run or store_run_told has it. It is a row's look-up where the run has
+ * no end, else nothing. l as for live_standby. What cannot be read makes it unknown. */
 enum recording live_recording(struct store *s, struct live_runs *l, const struct run_info *run);
 /* Its word in JSON: "ended", "running", "cut off", "unknown". */
 const char *live_word(enum recording r);

@@ -15,9 +15,10 @@ struct within_name {
 	struct buf path;  /* FILE//PATH, as the record would have it */
 	struct buf same;  /* the object at the same place in the file that it is a copy of; empty: none is recorded */
 };
-/* Only where FILE is recorded, and is an HDF5 or netCDF file by its first bytes. 1; 0; -errno. within_name_release in
- * all cases. */
+/* Is the text a FILE//PATH whose file has objects? Only where FILE is recorded, and is an HDF5 or netCDF file by its
+ * first bytes. 1; 0; -errno. within_name_release in all cases. */
 int within_of_name(struct store *s, const char *text, struct within_name *ret);
+/* Releases what within_of_name has found. */
 void within_name_release(struct within_name *n);
 
 #endif

@@ -54,13 +54,15 @@ struct advice {
 	struct advised of[ADVICE_RESOURCES];
 };
 
-/* For the command, or for one like the run's (argv NULL). 1; 0 there is no task like it, with a sentence; -errno. */
+/* Gives advice for the command, or for one like the run's (argv NULL). 1; 0 there is no task like it, with a
+ * sentence; -errno. */
 int advise_task(struct store *s, const struct advice_options *o, char *const *argv, store_id run, struct err *err,
                 struct advice *ret);
+/* Releases what an advice holds itself. */
 void advice_release(struct advice *a);
 
-/* Only the tasks like it, with these figures, without advice. ret_key and ret_like as in struct advice; *ret has one
- * group or none. 0 or -errno. */
+/* Finds past tasks: only the tasks like it, with these figures, without advice. ret_key and ret_like as in struct
+ * advice; *ret has one group or none. 0 or -errno. */
 int advise_history(struct store *s, const struct strlist *argv, const struct advice_options *o,
                    const unsigned char *figures, size_t n_figures, bool input, struct err *err, struct history *ret,
                    enum task_key *ret_key, char **ret_like);

@@ -114,8 +114,9 @@ static double tolerance_factor(size_t n)
 	return z_99 * sqrt(k * (1 + 1 / (double)n) / (k * root * root * root));
 }
 
-/* By the logarithms of the complete figures of tasks that were not stopped. False also where there are fewer than
- * UNLIKE_FEW, or the value lies between those seen. *ret_min and *ret_max are set only where *ret_n is not 0. */
+/* Is a figure far from those of past tasks? By the logarithms of the complete figures of tasks that were not
+ * stopped. False also where there are fewer than UNLIKE_FEW, or the value lies between those seen. *ret_min and
+ * *ret_max are set only where *ret_n is not 0. */
 static bool is_unlike(const struct history *h, size_t column, int64_t value, size_t *ret_n, int64_t *ret_min,
                       int64_t *ret_max)
 {

@@ -72,9 +72,9 @@ struct backtest {
 	size_t failed, attempts; /* tasks whose first attempt failed; attempts in all */
 	double allocated, used;  /* resource times time */
 };
-/* Each task is asked for by what those before it tell, in the order given; the first `warm_up` only teach. Fits anew
- * where the history has grown by 3 %. Censored tasks teach, but what they needed is not known: they are not
- * judged. 0 or -ENOMEM. */
+/* Tests the methods of sizing: each task is asked for by what those before it tell, in the order given; the first
+ * `warm_up` only teach. Fits anew where the history has grown by 3 %. Censored tasks teach, but what they needed is
+ * not known: they are not judged. 0 or -ENOMEM. */
 int backtest_run(const struct sizing_task *v, size_t n, size_t warm_up, double quantile, struct backtest ret[METHODS]);
 
 #endif

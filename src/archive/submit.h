@@ -17,8 +17,8 @@ struct submit;
  * NULL where nothing was recorded yet. set: the description that goes with all, "" none. 0 or -errno with a
  * sentence. */
 int submit_open(const char *home, struct store *s, const char *set, struct err *err, struct submit **ret);
-/* All summaries of a text, in any form that summary/read_any.h takes. Where it is wrong in the middle, what stood
- * before in other parts may have been added; ret says how many. 0 or -errno with a sentence. */
+/* Adds all summaries of a text, in any form that summary/read_any.h takes. Where it is wrong in the middle, what
+ * stood before in other parts may have been added; ret says how many. 0 or -errno with a sentence. */
 int submit_text(struct submit *u, const char *text, size_t n, struct err *err, struct submit_report *ret);
 /* Makes it durable, and frees. 0 or -errno with a sentence. */
 int submit_close(struct submit *u, struct err *err);

@@ -146,8 +146,8 @@ static void bus_end(void)
 	pthread_mutex_unlock(&bus_lock);
 }
 
-/* Of n bytes from `at` on, which is a multiple of the page. -EAGAIN: it cannot be mapped; -ESTALE: the file became
- * shorter meanwhile. */
+/* Adds a stretch of a file to what is summed: of n bytes from `at` on, which is a multiple of the page. -EAGAIN: it
+ * cannot be mapped; -ESTALE: the file became shorter meanwhile. */
 static int sum_window(int fd, uint64_t at, size_t n, struct digest_sum *s)
 {
 	struct window w = {.n = n};
@@ -177,7 +177,8 @@ static int sum_mapped(int fd, uint64_t size, struct digest_sum *s)
 	return rc;
 }
 
-/* From the beginning, piece by piece. 0, -errno, -ESTALE: it has become shorter. */
+/* Adds a file to what is summed, by reading it from the beginning, piece by piece. 0, -errno, -ESTALE: it has become
+ * shorter. */
 static int sum_here(int fd, uint64_t size, struct digest_sum *s)
 {
 	size_t most = size < PIECE ? (size_t)size : PIECE;
@@ -219,7 +220,7 @@ static bool has_large_holes(int fd, const struct stat *st)
 	return holes > DIGEST_HOLES;
 }
 
-/* Of the first `size` bytes: large ones are mapped where that is possible. 0, -errno. */
+/* Sums a file: of the first `size` bytes: large ones are mapped where that is possible. 0, -errno. */
 static int sum_fd(int fd, uint64_t size, struct digest *ret)
 {
 	struct digest_sum s;
@@ -310,7 +311,7 @@ static bool is_same_state(const struct entry *a, const struct entry *b)
 	return memcmp(a, b, offsetof(struct entry, digest)) == 0;
 }
 
-/* In bytes, of the bucket in the cache's file. */
+/* The place, in bytes, of the bucket in the cache's file. */
 static uint64_t bucket_offset(const struct entry *e)
 {
 	uint64_t key[2] = {e->dev, e->ino};
@@ -330,7 +331,7 @@ static bool find_cached_digest(struct digest_cache *c, const struct entry *want,
 	return false;
 }
 
-/* In the place of an older state of the file, else of what is none, else of any. */
+/* Stores a digest in the cache: in the place of an older state of the file, else of what is none, else of any. */
 static void store_cache_entry(struct digest_cache *c, struct entry *e)
 {
 	struct bucket b = {0};

@@ -42,6 +42,7 @@ struct digest_sum {
 	uint64_t room[16];
 };
 void digest_begin(struct digest_sum *s);
+/* Adds n bytes to what is summed. */
 void digest_add(struct digest_sum *s, const void *p, size_t n);
 void digest_end(struct digest_sum *s, struct digest *ret);
 
@@ -61,6 +62,7 @@ void digest_cache_close(struct digest_cache *c);
  * were read, may be NULL. 0 or -errno. digest_fd: -EINVAL: no regular file; -EFBIG: it is mostly holes. *ret is set
  * where it is 0. */
 int digest_file(struct digest_cache *c, int dirfd, const char *path, struct digest *ret, struct stat *st);
+/* The same of an open regular file, whose offset stays. -EINVAL: it is none. */
 int digest_fd(struct digest_cache *c, int fd, struct digest *ret, struct stat *st);
 
 #endif

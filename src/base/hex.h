@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* ret has room for 2 * n characters and the NUL. Returns ret. */
+/* Writes n bytes in hexadecimal. ret has room for 2 * n characters and the NUL. Returns ret. */
 static inline char *hex_text(const void *bytes, size_t n, char *ret)
 {
 	const unsigned char *p = bytes;

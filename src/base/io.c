@@ -28,7 +28,7 @@ int io_write(int fd, const void *p, size_t n, size_t *ret_done)
 	return r;
 }
 
-/* n bytes, or fewer at the end of the file. offset -1: from where fd stands, which moves on. -errno. */
+/* Reads n bytes, or fewer at the end of the file. offset -1: from where fd stands, which moves on. -errno. */
 static ssize_t read_from(int fd, void *p, size_t n, off_t offset)
 {
 	size_t done = 0;

@@ -37,7 +37,8 @@ int io_mkdirs(const char *path, mode_t mode);
  * lead it nowhere else. 0, or -errno of the first that stays; what lies IO_DEPTH folders deep stays. */
 int io_remove_all(const char *path);
 enum { IO_DEPTH = 256 };
-/* The same file with a descriptor above the standard streams (fd is closed when it moved). -errno on failure. */
+/* Gives the file a descriptor above the standard streams (fd is
+ * closed when it moved). -errno on failure. */
 int io_above_std(int fd);
 /* The user's number outside the user namespace that this process may be in: what its files belong to, seen from there,
  * and what a place that all users share is to be named by. */

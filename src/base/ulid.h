@@ -13,8 +13,8 @@
 bool ulid_is(const char *p, size_t n);
 /* A new id, NUL-terminated. 0, or -errno if the kernel gives no random bytes. */
 int ulid_new(char ret[ULID_LEN + 1]);
-/* That of something that is known by a hash, NUL-terminated: the same time (ns since 1970; 0 where it is earlier) and
- * hash give the same id. */
+/* Makes a ULID: that of something that is known by a hash, NUL-terminated: the same time (ns since 1970; 0 where it
+ * is earlier) and hash give the same id. */
 void ulid_of_hash(int64_t time, uint64_t hash, char ret[ULID_LEN + 1]);
 
 #endif

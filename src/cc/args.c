@@ -255,7 +255,7 @@ static bool asks_compiler(const char *s)
 	return in(s, asks, N(asks));
 }
 
-/* By the very ending, e.g. ".c". */
+/* Is the ending one of the list? By the very ending, e.g. ".c". */
 static bool is_ending_in(const char *ending, const char *const *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -264,7 +264,7 @@ static bool is_ending_in(const char *ending, const char *const *v, size_t n)
 	return false;
 }
 
-/* Without the point; empty: none. */
+/* The ending of a name, without the point; empty: none. */
 static const char *ending_of(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');

@@ -70,21 +70,21 @@ struct build_list {
 };
 void build_list_release(struct build_list *l);
 
-/* All records of who made these bytes; the one that made this very file comes first, those that had them from a cache
- * last. 0 with n = 0: there is none. -errno: the file cannot be read. */
+/* Finds builds: all records of who made these bytes; the one that made this very file comes first, those that had
+ * them from a cache last. 0 with n = 0: there is none. -errno: the file cannot be read. */
 int build_find(struct store *s, const char *path, struct err *err, struct build_list *ret);
 /* Finds the builds that made a file, by what is known of it: a build-id (nid bytes; 0 none), a digest (NULL none). 0
  * or more; -errno with a sentence. */
 int build_find_by(struct store *s, const unsigned char *id, size_t nid, const struct digest *d, struct err *err,
                   struct build_list *ret);
-/* The same of a version that may be gone: its size and when it was last written, to the nanosecond, are those of a file
- * that the record says was made. The path tells between several; where it is another (the file was renamed, or copied
- * with its time), times of whole seconds do not do. 0; -errno with a sentence; ret is set where it is 0. */
+/* Finds the builds that made a version that may be gone: its size and when it was last written (ns) are those of a
+ * file that the record says was made. The path tells between several. */
 int build_find_stamped(struct store *s, const char *path, uint64_t size, int64_t mtime, struct err *err,
                        struct build_list *ret);
-/* By public id. 1, 0: there is none, or -errno. */
+/* Finds a build by public id. 1, 0: there is none, or -errno. */
 int build_get(struct store *s, struct str pub, struct err *err, struct build *ret);
-/* Without a record: what ELF, .comment, DW_AT_producer and dpkg tell. 1, 0: it is no ELF file, or -errno. */
+/* Describes a build from an ELF file without a record: what ELF, .comment, DW_AT_producer and dpkg tell. 1, 0: it is
+ * no ELF file, or -errno. */
 int build_from_elf(const char *path, struct err *err, struct build *ret);
 /* What an ELF file says of how it was built, without the package, which costs two programs. 1; 0: no ELF file;
  * -errno with a sentence. */

@@ -91,7 +91,7 @@ static char *read_section(const struct image *m, const struct section *s, size_t
 	return p;
 }
 
-/* *ret is only right where it is true. */
+/* Finds a section by its name. *ret is only right where it is true. */
 static bool find_section(const struct image *m, const char *name, struct section *ret)
 {
 	struct section names, s;
@@ -326,7 +326,7 @@ static void read_package(const char *path, char ret[COMPILER_LINE])
 	snprintf(ret, COMPILER_LINE, "%.100s %.100s", line, version);
 }
 
-/* To be freed; NULL: no memory. */
+/* The lines with "; " between them. To be freed; NULL: no memory. */
 static char *join_lines(const struct lines *l)
 {
 	struct buf b = {0};

@@ -76,7 +76,7 @@ static bool is_linker(const char *program)
 	return ld && (ld == program || ld[-1] == '-') && (!ld[2] || ld[2] == '.');
 }
 
-/* By its first bytes, where its name does not tell. */
+/* The role of a file by its first bytes, where its name does not tell. */
 static unsigned role_by_bytes(int fd, unsigned otherwise)
 {
 	Elf64_Ehdr e;
@@ -126,7 +126,7 @@ static bool is_front_end(const char *program)
 	return cache_is(program);
 }
 
-/* Of a file that a linker read; input: an argument names it. */
+/* The role of a file that a linker read; input: an argument names it. */
 static unsigned role_for_linker(const char *path, int fd, bool input)
 {
 	static const char *const scripts[] = {".ld", ".lds", ".map", ".ver", ".sym", ".x", ".dynlist", ".exports"};
@@ -137,7 +137,8 @@ static unsigned role_for_linker(const char *path, int fd, bool input)
 	return role_by_bytes(fd, input ? TERM_role_source : TERM_role_script);
 }
 
-/* Of a file that was read by the program of that name. given: the path as it was opened; path: what it is called. */
+/* The role of a file that was read by the program of that name. given: the path as it was opened; path: what it is
+ * called. */
 static unsigned role_of_input(const struct record *r, const char *given, const char *path, const char *cwd, int fd,
                               const char *program)
 {
@@ -477,7 +478,7 @@ static int take_output(struct collecting *g, const struct observed_file *x, bool
 
 /* ---- from the arguments, where nothing was seen ---- */
 
-/* To be freed; NULL: no memory. */
+/* The absolute path of a file. To be freed; NULL: no memory. */
 static char *absolute_path(const struct collecting *g, const char *path)
 {
 	char *p = NULL;

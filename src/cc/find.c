@@ -38,7 +38,7 @@ static struct build_file *append_loaded_file(struct build_files *l)
 	return &l->v[l->n++];
 }
 
-/* Into the list of its role. 0, -ENOMEM. */
+/* Loads a file of a build into the list of its role. 0, -ENOMEM. */
 static int load_build_file(struct build *b, const struct store_build_file *x)
 {
 	struct build_files *l = x->role == TERM_role_output ? &b->out : x->role == TERM_role_tool ? &b->tools : &b->in;
@@ -189,8 +189,8 @@ static bool made_it(const struct build *b, const char *path, const struct stat *
 	return false;
 }
 
-/* Of those that made the same bytes the one that made this very file comes first, for its sources are the file's own;
- * and those that had them from a cache, and do not know of all sources, behind the others. */
+/* Orders builds: of those that made the same bytes the one that made this very file comes first, for its sources are
+ * the file's own; and those that had them from a cache, and do not know of all sources, behind the others. */
 static void own_first(struct build_list *l, const char *path, const struct stat *st)
 {
 	size_t at = 0;
@@ -241,7 +241,7 @@ static int give_found(struct build_list *l, int rc, struct err *err, struct buil
 	return 0;
 }
 
-/* By digest, build-id or note. 0; -errno with a sentence; ret is set where it is 0. */
+/* Finds builds by digest, build-id or note. 0; -errno with a sentence; ret is set where it is 0. */
 static int find_builds_by(struct store *s, const struct known *k, struct err *err, struct build_list *ret)
 {
 	struct build_list l = {0};
@@ -369,7 +369,7 @@ static bool is_known_source(const struct tracing *t, const struct build_file *f)
 	return false;
 }
 
-/* Each path and digest once. 0, -ENOMEM. */
+/* Appends a source: each path and digest once. 0, -ENOMEM. */
 static int append_source(struct tracing *t, const struct build *b, const struct build_file *f)
 {
 	struct build_sources *r = t->r;
@@ -420,8 +420,8 @@ static int trace_member(struct tracing *t, struct str data, unsigned depth)
 	return rc < 0 ? rc : known;
 }
 
-/* Of an archive that nobody recorded, and that is still what was linked, the members tell by their bytes. 1: all of
- * them are known; 0; -errno. */
+/* Finds the sources of an archive: of an archive that nobody recorded, and that is still what was linked, the
+ * members tell by their bytes. 1: all of them are known; 0; -errno. */
 static int trace_archive(struct tracing *t, const struct build_file *f, unsigned depth)
 {
 	struct objects_bytes file;
@@ -445,7 +445,8 @@ static int trace_archive(struct tracing *t, const struct build_file *f, unsigned
 
 #define DEPTH_MAX 16 /* records of records: generators that were built by generators */
 
-/* Down to DEPTH_MAX; of an archive its members. r->unknown counts objects and archives without a record. 0, -errno. */
+/* Finds the sources of a build: down to DEPTH_MAX; of an archive its members. r->unknown counts objects and archives
+ * without a record. 0, -errno. */
 static int trace_sources(struct tracing *t, const struct build *b, unsigned depth)
 {
 	struct build_sources *r = t->r;

@@ -22,10 +22,11 @@ struct group_ear {
 	void *stack;
 };
 
-/* All signals must be blocked when it is called. Where no process is to be had, group_received says false. */
+/* Begins to hear signals of the terminal. All signals must be blocked when it is called. Where no process is to be
+ * had, group_received says false. */
 void group_listen(struct group_ear *e, const int *signals, size_t n);
-/* To be called once for each signal that came; looks for up to 10 ms whether the ear has got it. Safe in a signal
- * handler. group_end: ends the ear, and waits for it. */
+/* Was a signal sent to the whole group? To be called once for each signal that came; looks for up to 10 ms whether
+ * the ear has got it. Safe in a signal handler. group_end: ends the ear, and waits for it. */
 bool group_received(struct group_ear *e, int sig);
 void group_end(struct group_ear *e);
 

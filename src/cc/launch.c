@@ -167,7 +167,7 @@ static void reel_make(struct reel *ret)
 	ret->tape->magic = TAPE_MAGIC;
 }
 
-/* It may not be used afterwards. */
+/* Releases a tape. It may not be used afterwards. */
 static void reel_release(struct reel *r)
 {
 	if (r->tape)
@@ -363,8 +363,8 @@ static void record_it(const struct launch *l, const struct args *a, const struct
 	free(tape);
 }
 
-/* With what a specification brings along, and, where that fails, without: then the failure is the command's own. As
- * run_compiler. */
+/* Runs the compiler with what a specification brings along, and, where that fails, without: then the failure is the
+ * command's own. As run_compiler. */
 static int run_with(struct withspec *w, const char *path, char **argv, size_t n, char *const *env, int *ret_status)
 {
 	char *const *changed = withspec_argv(w);
@@ -405,7 +405,8 @@ static char **copy_command(char *const *command, size_t *ret_n)
 	return argv;
 }
 
-/* Behind all others, whatever language those are of. The number of words now. */
+/* Appends the note to the command line, behind all others, whatever language those are of. The number of words now.
+ */
 static size_t append_note(struct note *note, char **argv, size_t n)
 {
 	note_make(note);

@@ -52,7 +52,8 @@ static struct strlist strlist_of_texts(const struct texts *t)
 	return (struct strlist){.items = t->v, .count = t->n};
 }
 
-/* Of a longer one the beginning: an event has a bound. *ret_cut: how many are left out. 0, -ENOMEM. */
+/* Takes the arguments. Of a longer one the beginning: an event has a bound. *ret_cut: how many are left out. 0,
+ * -ENOMEM. */
 static int take_argv(struct texts *t, char *const *argv, size_t *ret_cut)
 {
 	struct redact state = {0};
@@ -92,7 +93,7 @@ static int compare_variables(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* In order of their names: the same environment is the same record. Redacted. 0, -ENOMEM. */
+/* Takes the environment, in order of their names: the same environment is the same record. Redacted. 0, -ENOMEM. */
 static int take_env(struct texts *t)
 {
 	size_t n = 0, k = 0;

@@ -17,8 +17,8 @@ enum withspec_mode { WITHSPEC_NONE, WITHSPEC_SPEC, WITHSPEC_TRACE, WITHSPEC_OPER
 
 struct withspec;
 
-/* Before the command runs: args as they are, which must outlive it. slice: the bitcode of what is linked is kept, too.
- * -errno with a sentence: there will be nothing; the command is to be run as it is. */
+/* Begins a specification before the command runs: args as they are, which must outlive it. slice: the bitcode of
+ * what is linked is kept, too. -errno with a sentence: there will be nothing; the command is to be run as it is. */
 int withspec_begin(const struct args *a, enum withspec_mode mode, bool slice, struct err *err, struct withspec **ret);
 /* The command to be run: NULL as it is given. With extra: further arguments, in room of at least 8 more. */
 char *const *withspec_argv(const struct withspec *w);
@@ -26,14 +26,16 @@ char *const *withspec_argv(const struct withspec *w);
  * functions: stubs). False: there is nothing. */
 bool withspec_less(struct withspec *w);
 /* After it: status of wait. home: where the record is, NULL none. */
-/* For the record: the folder of what is brought along, and what clang read whose object took the place of sources,
- * absolute and NULL-terminated; NULL nothing. They live as long as w. withspec_end: status: of the compiler, not 0:
- * nothing is done. 0; -errno with a sentence: the program is there, its specification not. withspec_free: removes the
- * folder with all in it. */
+/* The folder of what a specification brings along; NULL: there is none. It lives as long as w. */
 const char *withspec_folder(const struct withspec *w);
+/* The path of the clang that makes bitcode; static. */
 const char *withspec_compiler(void);
+/* What clang read whose object took the place of sources: absolute paths, NULL-terminated; NULL: nothing. They live
+ * as long as w. */
 char *const *withspec_read(const struct withspec *w);
+/* Ends the specification after the command ended with status: joins and keeps it. 0, -errno with a sentence. */
 int withspec_end(struct withspec *w, int status, const char *home, struct err *err);
+/* Releases a specification that was begun, and removes its folder. NULL is no error. */
 void withspec_free(struct withspec *w);
 
 #endif

@@ -25,9 +25,9 @@ void jout_base64(struct jout *j, struct str s); /* likewise */
 void jout_decimal(struct jout *j, int64_t value, unsigned decimals);
 /* Writes null. */
 void jout_null(struct jout *j);
-/* Writes a truth value, */
+/* Writes a truth value as a member. */
 void jout_bool(struct jout *j, const char *name, bool value);
-/* Writes a number with so many decimals, */
+/* Writes a number with so many decimals as a member; value: without its decimals. */
 void jout_number(struct jout *j, const char *name, int64_t value, unsigned decimals);
 /* "name": "text" and its twin; null without text */
 void jout_string_pair(struct jout *j, const char *name, const char *text);

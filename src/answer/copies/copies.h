@@ -19,11 +19,12 @@ struct copies {
 	bool stamped;     /* found by a stamp: the bytes are not known to be the same */
 	size_t more;      /* others that have the same bytes */
 };
-/* Of the file at path, which the record does not know. Empty ones, and larger ones than COPIES_FILE, are found by a
- * stamp alone. 0 or -errno of the store. */
+/* Finds what is recorded of copies of the file at path, which the record does not know. Empty ones, and larger ones
+ * than COPIES_FILE, are found by a stamp alone. 0 or -errno of the store. */
 int copies_of_file(const struct answer_source *a, const char *path, struct copies *ret);
-/* Of a version, by the digest that a run told of it, else of the file where it still is as recorded. 0 with ret->digest
- * empty: it has none, or is no regular file with content. As find_equal, which may find none. */
+/* Finds what is recorded of copies of a version, by the digest that a run told of it, else of the file where it
+ * still is as recorded. 0 with ret->digest empty: it has none, or is no regular file with content. As find_equal,
+ * which may find none. */
 int copies_of_version(const struct answer_source *a, store_id version, struct copies *ret);
 /* ", the same bytes as results/a.vcf@{2}", " and 3 more" behind it; or ", with the stamp of results/a.vcf@{2}". 0 or
  * -errno. */

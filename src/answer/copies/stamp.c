@@ -17,7 +17,7 @@
 
 enum { PREFIX_N = sizeof(STAMP_PREFIX) - 1, RUN_N = 26, WHOLE_N = PREFIX_N + RUN_N + 1 + STAMP_TOKEN };
 
-/* p has WHOLE_N bytes. */
+/* Reads a stamp at p. p has WHOLE_N bytes. */
 static bool parse_stamp(const char *p, struct stamp *ret)
 {
 	const char *run = p + PREFIX_N, *token = run + RUN_N + 1;
@@ -97,8 +97,8 @@ bool stamp_read(const char *path, struct stamp *ret)
 	                                    read_stamp_of(beside, ret));
 }
 
-/* Of the versions that the execution made at that path, the first that was not over at t, else the last one. 1, 0,
- * -errno. */
+/* Finds the version that was saved: of the versions that the execution made at that path, the first that was not
+ * over at t, else the last one. 1, 0, -errno. */
 static int version_saved(struct store *s, store_id exec, struct str path, int64_t t, store_id *ret)
 {
 	struct edges made = {0};

@@ -68,8 +68,8 @@ static struct build *best_of(struct build_list *l)
 	return l->n ? &l->v[0] : NULL;
 }
 
-/* ret->b stays NULL where no build is known; ret->there says whether the file on disk still is that version. 0, -errno;
- * a file that cannot be read is no error. */
+/* Finds how the file of a version was built. ret->b stays NULL where no build is known; ret->there says whether the
+ * file on disk still is that version. 0, -errno; a file that cannot be read is no error. */
 static int find_build_origin(struct store *s, store_id version, struct err *err, struct origin_of *ret)
 {
 	struct version_info v;
@@ -105,7 +105,7 @@ static int find_build_origin(struct store *s, store_id version, struct err *err,
 	return r;
 }
 
-/* It may not be used afterwards. */
+/* Releases what is known of a build. It may not be used afterwards. */
 static void release_build_origin(struct origin_of *o)
 {
 	build_sources_release(&o->sources);
@@ -120,7 +120,7 @@ static const char *made_path(const struct build *b)
 	return b->out.n ? b->out.v[0].path : "";
 }
 
-/* Of the first file that it made, without its folder; "" if it made none. */
+/* The name of the first file that it made, without its folder; "" if it made none. */
 static const char *made_name(const struct build *b)
 {
 	const char *p = made_path(b), *slash = strrchr(p, '/');

@@ -56,7 +56,7 @@ static const char *const with_value[] = {"-I",         "-L",       "-l",       "
 static const char *const naming[] = {"-o", "-MF", "-MT", "-MQ", "-MJ", NULL};
 static const char *const quiet[] = {"-c", "-MD", "-MMD", "-MP", "-M", "-MM", NULL};
 
-/* By the last part of the name alone. */
+/* Is the word an input of the build? By the last part of the name alone. */
 static bool is_input(const struct build *b, const char *word)
 {
 	const char *last = str_base_name(str_of(word)).p;
@@ -66,7 +66,8 @@ static bool is_input(const struct build *b, const char *word)
 	return false;
 }
 
-/* All that is neither a name of a file nor a define. Nor where the output goes. 0, -ENOMEM. */
+/* Collects the options of a build: all that is neither a name of a file nor a define. Nor where the output goes. 0,
+ * -ENOMEM. */
 static int collect_flags(const struct build *b, struct tokens *ret)
 {
 	int r = 0;
@@ -88,7 +89,7 @@ static int collect_flags(const struct build *b, struct tokens *ret)
 	return r;
 }
 
-/* Each as -DNAME=VALUE or -UNAME, however it was written. 0, -ENOMEM. */
+/* Collects the macros that a build defines, each as -DNAME=VALUE or -UNAME, however it was written. 0, -ENOMEM. */
 static int defines_of(const struct build *b, struct tokens *ret)
 {
 	const char *name;

@@ -41,7 +41,7 @@ static int put_exec_pub(const struct answer_source *a, json_t *o, const char *ke
 	return r < 0 ? r : 0;
 }
 
-/* Without the member where the record does not have it. 0, -errno. */
+/* Puts an execution. Without the member where the record does not have it. 0, -errno. */
 static int put_exec_json(const struct answer_source *a, json_t *o, const char *key, store_id id)
 {
 	struct exec_info x;
@@ -54,7 +54,7 @@ static int put_exec_json(const struct answer_source *a, json_t *o, const char *k
 	return r < 0 ? r : 0;
 }
 
-/* *ret is the caller's, also where -errno is returned: then a part lacks. */
+/* Makes the object of a difference. *ret is the caller's, also where -errno is returned: then a part lacks. */
 static int diff_item_json(const struct answer_source *a, const struct diff_item *i, json_t **ret)
 {
 	json_t *o = json_object();
@@ -106,8 +106,8 @@ static int diff_item_json(const struct answer_source *a, const struct diff_item 
 	return r;
 }
 
-/* *ret is the caller's, also where -errno is returned. What the record does not have is an empty object with the
- * counts. */
+/* Makes the object of a side. *ret is the caller's, also where -errno is returned. What the record does not have is
+ * an empty object with the counts. */
 static int diff_side_json(const struct answer_source *a, const struct diff *d, int side, json_t **ret)
 {
 	const struct diff_side_info *i = &d->side[side];

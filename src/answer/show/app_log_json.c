@@ -61,7 +61,7 @@ static int words_json(const struct app_log *d, json_t *o)
 	return rc;
 }
 
-/* Without the member where nothing was said. 0, -errno. */
+/* Puts the metrics that programs logged. Without the member where nothing was said. 0, -errno. */
 static int metrics_json(const struct app_log *d, json_t *o)
 {
 	json_t *list = d->metrics.n ? json_array() : NULL;
@@ -106,7 +106,7 @@ static int activities_json(const struct app_log *d, json_t *o)
 	return rc;
 }
 
-/* Without `ranks` and `mpi_io` where there are none. 0, -errno. */
+/* Puts what programs said of MPI. Without `ranks` and `mpi_io` where there are none. 0, -errno. */
 static int mpi_json(const struct app_log *d, json_t *o)
 {
 	json_t *ranks = d->ranks.n ? json_array() : NULL, *ios = d->ios.n ? json_array() : NULL;

@@ -95,7 +95,8 @@ static json_t *files_json(const struct build_files *l)
 	return list;
 }
 
-/* With what became of each source since, where that was looked at. The caller owns it. */
+/* Lists the sources of a build, with what became of each source since, where that was looked at. The caller owns it.
+ */
 static json_t *sources_json(const struct show_build *v)
 {
 	json_t *list = json_array();

@@ -32,7 +32,7 @@ static int item_json(struct store *s, store_id exec, const struct item *item, bo
 	return r;
 }
 
-/* Those that are listed, under the key. 0, negative: not all of them. */
+/* Lists files those that are listed, under the key. 0, negative: not all of them. */
 static int items_json(struct store *s, const struct show_items *l, bool used, json_t *o, const char *key)
 {
 	json_t *list = json_array();

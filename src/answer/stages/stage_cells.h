@@ -25,7 +25,8 @@ struct stage_cells {
 };
 #define STAGE_NO_CELL UINT32_MAX
 
-/* Those of all executions of the walk; one question for each of its runs. 0 or -errno. Release ret in any case. */
+/* Finds the cells of notebooks of all executions of the walk; one question for each of its runs. 0 or -errno.
+ * Release ret in any case. */
 int stage_cells_load(struct store *s, const struct lineage *l, struct stage_cells *ret);
 void stage_cells_release(struct stage_cells *c);
 /* Has the execution told any? */

@@ -240,7 +240,7 @@ static int add_entity(struct out *o, uint32_t node)
 	return r < 0 ? r : 0;
 }
 
-/* From the later thing to the earlier one. */
+/* Adds an edge, from the later thing to the earlier one. */
 static void add_edge(struct out *o, uint32_t node, const struct branch *b)
 {
 	static const char *const types[2][2] = {{"wasDerivedFrom", "wasGeneratedBy"}, {"used", "wasInformedBy"}};
@@ -259,7 +259,7 @@ static void add_edge(struct out *o, uint32_t node, const struct branch *b)
 	}
 }
 
-/* All nodes that are shown, then all edges. 0, -errno. */
+/* Adds all nodes that are shown, then all edges. 0, -errno. */
 static int add_all(struct out *o)
 {
 	const struct stage_view *w = o->w;

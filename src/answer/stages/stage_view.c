@@ -82,7 +82,8 @@ static int find_cell_above(struct folding *f, store_id id, uint32_t *ret)
 	return r < 0 ? r : 0;
 }
 
-/* By a notebook's cell, else the stage, the engine, the step of a job; else the node stays alone. 0, -errno. */
+/* Finds the group of a node: by a notebook's cell, else the stage, the engine, the step of a job; else the node
+ * stays alone. 0, -errno. */
 static int find_group(struct folding *f, uint32_t node)
 {
 	store_id id = f->w->l.nodes[node].id, engine;
@@ -434,8 +435,8 @@ static int add_branch(struct folding *f, struct pairs *p, uint32_t node, const s
 	return r < 0 || b.child == HIDDEN || b.child == leader ? r : add_pair(f, p, leader, &b);
 }
 
-/* From one node to another that is before it in the same program: what the earlier one had, the later one may have.
- * cell: that one of the two. 0, -ENOMEM. */
+/* Adds an edge between two parts of one program: from one node to another that is before it in the same program:
+ * what the earlier one had, the later one may have. cell: that one of the two. 0, -ENOMEM. */
 static int add_link(struct folding *f, struct pairs *p, uint32_t later, uint32_t earlier, const struct stage_cell *cell,
                     const char *words, struct lineage_edge *link)
 {

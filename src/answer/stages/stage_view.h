@@ -61,8 +61,8 @@ struct stage_cost {
 	uint64_t gaps;                                         /* bits as in exec_info */
 	struct stage_figure cpu, rss, read_bytes, write_bytes; /* ns; bytes, the most of one; bytes of storage */
 };
-/* Of a shown execution node: of the programs that it stands for; of a part of a program only the time, and what it
- * started. 0 or -errno. */
+/* Adds up the cost of a shown execution node: of the programs that it stands for; of a part of a program only the
+ * time, and what it started. 0 or -errno. */
 int stage_view_cost(const struct stage_view *w, uint32_t node, const store_id *execs, size_t n, struct stage_cost *ret);
 /* Adds up what the executions cost: times, processor time (ns), memory and bytes. 0 or -errno. */
 int stage_cost(struct store *s, const store_id *execs, size_t n, struct stage_cost *ret);

@@ -155,7 +155,7 @@ static int add_run(struct workflows *w, store_id run)
 	return r < 0 ? r : 0;
 }
 
-/* All runs, the oldest first. 0, -errno. */
+/* Adds all runs, the oldest first. 0, -errno. */
 static int add_runs(struct workflows *w)
 {
 	store_id *runs = NULL;
@@ -167,7 +167,7 @@ static int add_runs(struct workflows *w)
 	return r < 0 ? r : 0;
 }
 
-/* All its versions, also where one workflow alone has to do with them. 0, -errno. */
+/* Adds a file: all its versions, also where one workflow alone has to do with them. 0, -errno. */
 static int add_file(struct workflows *w, store_id file)
 {
 	struct file_info f;

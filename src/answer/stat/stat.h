@@ -137,7 +137,8 @@ struct stat_parts {
 	struct stat_part *v;
 	size_t n;
 };
-/* On error there is nothing in *ret to be released. 0, -errno. The one with the most elements first. */
+/* Loads which parts of datasets a run moved. On error there is nothing in *ret to be released. 0, -errno. The one
+ * with the most elements first. */
 int stat_parts_load(struct store *s, store_id run, struct stat_parts *ret);
 void stat_parts_release(struct stat_parts *l);
 

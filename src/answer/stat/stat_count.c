@@ -52,7 +52,8 @@ static bool is_hdf5_api(unsigned api)
 	return api >= TERM_ioapi_data && api < STAT_APIS;
 }
 
-/* Of run --count there is no size of any call; moments are there with --granularity=access, and times never. */
+/* Was the row counted without sizes? Of run --count there is no size of any call; moments are there with
+ * --granularity=access, and times never. */
 static bool is_count_only(const struct io_info *io)
 {
 	for (unsigned i = 0; i < IO_SIZES; i++)
@@ -89,7 +90,7 @@ static struct stat_sum *append_sum(struct stat_list *l, store_id id)
 	return &l->v[l->n++];
 }
 
-/* That of the execution that is counted: executions are counted one after the other. As append_sum. */
+/* The sum that of the execution that is counted: executions are counted one after the other. As append_sum. */
 static struct stat_sum *sum_of_exec(struct stat_sums *w, store_id exec)
 {
 	struct stat_list *l = &w->execs;

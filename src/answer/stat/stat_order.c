@@ -141,7 +141,7 @@ static int take(struct ordering *o, struct stat_sum *sum, struct buf *name)
 	return o->rc;
 }
 
-/* Those that were taken to the front of the list. 0, -ENOMEM. */
+/* Moves those that were taken to the front of the list. 0, -ENOMEM. */
 static int move_to_front(struct ordering *o)
 {
 	struct stat_sum *front = malloc((o->n + 1) * sizeof(*front));
@@ -160,7 +160,8 @@ static int move_to_front(struct ordering *o)
 	return 0;
 }
 
-/* Of executions (exec) by the program's name, of files by the path. 0 or -errno; the order is as before then. */
+/* Orders sums: of executions (exec) by the program's name, of files by the path. 0 or -errno; the order is as before
+ * then. */
 static int order_sums(struct store *s, bool exec, uint64_t most, struct stat_list *l)
 {
 	struct ordering o = {.s = s, .exec = exec, .l = l, .most = most && most < l->n ? (size_t)most : l->n};

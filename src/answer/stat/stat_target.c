@@ -38,8 +38,8 @@ static int count_execs(struct stat_sums *w, const struct edges *e, struct idmap 
 	return r;
 }
 
-/* All executions that read or made one of the versions. Of one version only, where t->n says so: then w->version is
- * set. 0 or more, -errno. */
+/* Counts all executions that read or made one of the versions. Of one version only, where t->n says so: then
+ * w->version is set. 0 or more, -errno. */
 static int count_file(struct stat_sums *w, const struct file_target *t)
 {
 	struct store *s = w->source->store;

@@ -39,7 +39,8 @@ void stat_when_release(struct stat_when *w)
 
 /* ---- over time ---- */
 
-/* Of n spread evenly over `whole`, what lies in its first `part`; all of it at its end, so that slices add up. */
+/* The share of n spread evenly over `whole`, what lies in its first `part`; all of it at its end, so that slices add
+ * up. */
 static uint64_t spread_share(uint64_t n, uint64_t part, uint64_t whole)
 {
 	return part >= whole ? n : (uint64_t)((unsigned __int128)n * part / whole);

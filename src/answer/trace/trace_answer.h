@@ -195,8 +195,8 @@ struct source_lines {
 	char *text; /* lines, each ended by \n */
 	unsigned first, n;
 };
-/* Those around where the sides differ; ret_line: that line. 1; 0: no line is known, or the source is not there;
- * -ENOMEM. ret->text is the caller's. */
+/* Reads the lines of source around where the sides differ; ret_line: that line. 1; 0: no line is known, or the
+ * source is not there; -ENOMEM. ret->text is the caller's. */
 int source_of_difference(const struct trace_pair *p, const struct difference *d, unsigned around,
                          struct source_lines *ret, unsigned *ret_line);
 

@@ -236,7 +236,7 @@ static bool goes_by_others(const struct trace_set *s, const struct trace_partner
 	return false;
 }
 
-/* For a traces on the one side and b on the other. -ENOMEM: what could be had is in j. */
+/* Makes room for a traces on the one side and b on the other. -ENOMEM: what could be had is in j. */
 static int make_room(struct trace_comparison *j, size_t a, size_t b)
 {
 	j->view.v = calloc(a + 1, sizeof(*j->view.v));
@@ -298,8 +298,9 @@ static int64_t rank_of(const struct trace_pair *p, uint32_t ranks)
 	return i[0]->ranks == ranks && i[1]->ranks == ranks && i[0]->rank == i[1]->rank ? (int64_t)i[0]->rank : -1;
 }
 
-/* Of a pair that parts, the one whose message is the first that differs, or the last that was received before; if that
- * one parts, too, and it is certain which it is: one process alone has its rank. */
+/* Finds the pair that sent what differs: of a pair that parts, the one whose message is the first that differs, or
+ * the last that was received before; if that one parts, too, and it is certain which it is: one process alone has
+ * its rank. */
 static const struct trace_pair *sender_of(const struct trace_view *v, const struct trace_pair *p)
 {
 	const struct reported_message *t = p->c.message ? p->c.messages : &p->c.last;

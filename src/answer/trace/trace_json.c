@@ -298,7 +298,8 @@ static json_t *outputs_json(const struct trace_outputs *x)
 	return o;
 }
 
-/* All that is said of a pair of traces in JSON. The caller owns it. */
+/* All that is said of a pair of traces, as JSON. The caller owns it.
+ */
 static json_t *pair_json(const struct trace_pair *p)
 {
 	json_t *o = json_object(), *list = json_array(), *changed = json_array();

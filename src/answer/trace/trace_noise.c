@@ -300,7 +300,7 @@ static void take_out_files(const struct trace_noise *n, struct trace_outputs *o)
 	free(out);
 }
 
-/* Only a place, where no decision differs, is by chance. */
+/* Is the order of what follows noise? Only a place, where no decision differs, is by chance. */
 static bool is_order_noise(const struct trace_noise *n, const struct trace_pair *p, const struct difference *d)
 {
 	const struct call_site at = place_of(d);

@@ -62,7 +62,7 @@ static bool are_of_one_kind(const struct pairing *p, const struct process *a, co
 	return p->side[0].set->v[a->trace].calls == p->side[1].set->v[b->trace].calls;
 }
 
-/* In this way of pairing; always only of one group and kind. */
+/* Do two processes belong together in this way of pairing; always only of one group and kind. */
 static bool go_together(const struct pairing *p, const struct process *a, const struct process *b, enum way way)
 {
 	const struct trace_file *x = &p->side[0].set->v[a->trace], *y = &p->side[1].set->v[b->trace];
@@ -112,7 +112,7 @@ static void pair_roles(struct pairing *p, const struct diff_pair_ids *pairs, siz
 	}
 }
 
-/* Each way in turn, the surest first; what has found its partner stays with it. */
+/* Pairs the processes of both sides: each way in turn, the surest first; what has found its partner stays with it. */
 static void pair_processes(struct pairing *p)
 {
 	struct side *a = &p->side[0], *b = &p->side[1];
@@ -128,7 +128,8 @@ static void pair_processes(struct pairing *p)
 
 /* ---- threads ---- */
 
-/* By the first function's name where both have one; else by the specification and the first place. */
+/* Do both threads begin alike? By the first function's name where both have one; else by the specification and the
+ * first place. */
 static bool begin_alike(const struct trace_file *a, const struct trace_file *b)
 {
 	const char *x = trace_first_name(a), *y = trace_first_name(b);
@@ -137,7 +138,7 @@ static bool begin_alike(const struct trace_file *a, const struct trace_file *b)
 	return !x == !y && a->info.spec == b->info.spec && a->first == b->first;
 }
 
-/* By its name in the specification. */
+/* Does the program know a function by its name in the specification. */
 static bool knows_function(const struct spec *s, const char *name)
 {
 	for (uint32_t i = 0; i < s->n_functions; i++)
@@ -173,7 +174,8 @@ static bool is_named_thread(const struct trace_file *f)
 
 enum thread_way { BY_FIRST, BY_CREATOR, BY_FUNCTION, BY_NAME, BY_ORDER, THREAD_WAYS };
 
-/* In this way of pairing. The first thread of a process goes only with another first one. */
+/* Do two threads belong together in this way of pairing. The first thread of a process goes only with another first
+ * one. */
 static bool threads_go_together(const struct pairing *p, size_t i, size_t k, enum thread_way way)
 {
 	const struct trace_file *a = &p->side[0].set->v[i], *b = &p->side[1].set->v[k];
@@ -199,8 +201,8 @@ static bool threads_go_together(const struct pairing *p, size_t i, size_t k, enu
 	return !named && !are_of_two_kinds(a, b);
 }
 
-/* In the order of the sets creators stand before whom they created, and what is not named in the order in which it was.
- */
+/* Pairs the threads of both sides. In the order of the sets creators stand before whom they created, and what is not
+ * named in the order in which it was. */
 static void pair_threads(struct pairing *p)
 {
 	const struct trace_set *a = p->side[0].set, *b = p->side[1].set;
@@ -231,9 +233,9 @@ static size_t count_alike(const struct pairing *p, int side, size_t process, con
 	return n;
 }
 
-/* Of one creator, the order of creation tells which is which, as long as there are as many on both sides. Of several,
- * or where who it was is not known, only one of a kind is certain; of them the order is that of the machine's timing.
- */
+/* Decides how certain each pair is. Of one creator, the order of creation tells which is which, as long as there are
+ * as many on both sides. Of several, or where who it was is not known, only one of a kind is certain; of them the
+ * order is that of the machine's timing. */
 static void set_certainty(struct pairing *p)
 {
 	for (int side = 0; side < 2; side++)

@@ -13,8 +13,8 @@ struct trace_partner {
 	bool uncertain;
 	size_t alike[2];
 };
-/* Of each trace of both sets. pairs: executions of the record that have the same role, or none. It does not depend on
- * which set stands first. Square in the traces. 0 or -ENOMEM. */
+/* Finds the partner of each trace of both sets. pairs: executions of the record that have the same role, or none. It
+ * does not depend on which set stands first. Square in the traces. 0 or -ENOMEM. */
 int trace_sets_pair(const struct trace_set *a, const struct trace_set *b, const struct diff_pair_ids *pairs,
                     size_t n_pairs, struct trace_partner *const of[2]);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Only whether there is such a folder. */
+/* Has the run traces? Only whether there is such a folder. */
 static bool has_traces(struct store *s, struct str ulid)
 {
 	struct buf path = {0};

@@ -9,8 +9,8 @@
 #define TRACE_REPETITIONS 3          /* at most that many, the latest */
 #define TRACE_REPETITIONS_LOOKED 500 /* of so many runs, the latest */
 
-/* Of `run`, leaving `other` out. What is not known to be the same does not repeat it. How many, or -errno with a
- * sentence. Compares each candidate with it as `stemma diff` does. */
+/* Finds recorded runs that repeat another one: of `run`, leaving `other` out. What is not known to be the same does
+ * not repeat it. How many, or -errno with a sentence. Compares each candidate with it as `stemma diff` does. */
 int trace_repetitions(const struct answer_source *a, store_id run, store_id other, struct err *err,
                       store_id ret[TRACE_REPETITIONS]);
 

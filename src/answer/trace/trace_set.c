@@ -347,8 +347,8 @@ static bool is_program_unchanged(const struct trace_file *f)
 	       st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec == f->time;
 }
 
-/* Of a trace of calls, or by probes, which has no id of a specification. 0, also where there is none; -ENOMEM with a
- * sentence. */
+/* Finds the specification of a trace of calls, or by probes, which has no id of a specification. 0, also where there
+ * is none; -ENOMEM with a sentence. */
 static int find_spec_of_program(struct trace_set *s, struct trace_file *f, struct err *err)
 {
 	struct spec *spec;
@@ -438,8 +438,8 @@ static bool same_process(const struct trace_file *a, const struct trace_file *b)
 	       a->info.spec == b->info.spec;
 }
 
-/* Of how many processes of the same program something was seen before it was of this one. In the order of beginnings.
- */
+/* Numbers the processes of each program: of how many processes of the same program something was seen before it was
+ * of this one. In the order of beginnings. */
 static void set_places(struct trace_set *s)
 {
 	size_t processes = 0;

@@ -163,7 +163,8 @@ static int check_statements(struct checking *x, struct chain *c, const char *pat
 	return rc;
 }
 
-/* By what somebody else has: the start key, statements of witnesses, or the keys of those who sign. 0 or -errno. */
+/* Checks the chain by what somebody else has: the start key, statements of witnesses, or the keys of those who sign.
+ * 0 or -errno. */
 static int check_by_others(struct checking *x, struct chain *c, const struct checked_options *o)
 {
 	int r = o->start_key ? check_keys(x, c, o->start_key) : 0;

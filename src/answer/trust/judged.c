@@ -163,7 +163,8 @@ static void put_median(struct element *x)
 	free(v);
 }
 
-/* Of several runs that differ the claim says the median of numbers, and nothing of what is none. */
+/* Puts the median where results vary: of several runs that differ the claim says the median of numbers, and nothing
+ * of what is none. */
 static void put_medians(struct elements *results)
 {
 	for (size_t i = 0; i < results->n; i++)

@@ -213,7 +213,8 @@ static int find_same_maker(struct store *s, struct why *n, size_t i, struct idma
 	return r < 0 ? r : 0;
 }
 
-/* Those for whom another one stands are helpers. times[] counts for how many each stands. 0, -errno. */
+/* Merges makers: those for whom another one stands are helpers. times[] counts for how many each stands. 0, -errno.
+ */
 static int merge_makers(struct store *s, struct why *n)
 {
 	struct idmap reps = {0}, commands = {0};
@@ -276,8 +277,9 @@ static int is_script_in_argument(const struct answer_source *a, const struct why
 	return n->n_direct > 1 ? 1 : starts_others(a, n, shell, FORKS_BELOW);
 }
 
-/* Of wrappers and of shells that were given one command, what people mean is what started them, if that is in the
- * record. all: it is the opener itself. Sets n->within, 0 where there is none. 0, -errno. */
+/* Finds the execution that the version is shown to be made within: of wrappers and of shells that were given one
+ * command, what people mean is what started them, if that is in the record. all: it is the opener itself. Sets
+ * n->within, 0 where there is none. 0, -errno. */
 static int find_within(const struct answer_source *a, struct why *n, bool all)
 {
 	store_id id = n->opener != UINT32_MAX ? n->l.nodes[n->opener].id : 0, at = id;
@@ -331,7 +333,7 @@ static bool alloc_lists(struct why *n)
 	return true;
 }
 
-/* Of each maker that counts to another execution. 0, -errno. */
+/* Adds helpers of each maker that counts to another execution. 0, -errno. */
 static int add_all_helpers(const struct answer_source *a, struct why *n)
 {
 	int r = 0;

@@ -66,8 +66,8 @@ enum why_flags {
  * released; or -errno. */
 int why_find(const struct answer_source *a, store_id version, unsigned flags, struct why *ret);
 void why_release(struct why *n);
-/* In which order the first n_shown makers are told: their places in makers, room for n_shown. In a pipeline (one wrote
- * the version) those come first from which the data came first. */
+/* Decides in which order the first n_shown makers are told: their places in makers, room for n_shown. In a pipeline
+ * (one wrote the version) those come first from which the data came first. */
 void why_order_makers(const struct why *n, size_t n_shown, uint32_t *ret);
 /* What stands before the k-th of them: nothing, " | " where the data pass from one to the next, else ", ", " and " or
  * " after ". */

@@ -232,7 +232,7 @@ static bool is_below(struct str path, struct str folder)
 
 enum { PARTS_MAKER = 1, PARTS_HELPER, PARTS_ABOVE = 64 };
 
-/* Who took part, by their ids. 0 or -ENOMEM. */
+/* Notes who took part, by their ids. 0 or -ENOMEM. */
 static int map_parts(const struct why *n, struct idmap *ret)
 {
 	bool is_new;
@@ -401,7 +401,7 @@ static int is_cache(struct store *s, const struct idmap *parts, const struct ver
 	return r == 0 && !named ? is_own_cache(s, v->id, by) : r;
 }
 
-/* By where it lies and what it is called; named: it is an argument. */
+/* The role of an input, by where it lies and what it is called; named: it is an argument. */
 static enum why_role role_by_name(const struct version_info *v, const struct file_info *f, const struct reader *by,
                                   uint16_t mode, const char *extra, bool named)
 {
@@ -620,8 +620,8 @@ static int add_input(const struct answer_source *a, struct why *n, struct inputs
 	return 0;
 }
 
-/* Of a folder that an argument names, and in which a file is called like the output, the others are beside it: who
- * copies a folder reads them all. In the order of by_rank. */
+/* Notes which inputs lie beside others: of a folder that an argument names, and in which a file is called like the
+ * output, the others are beside it: who copies a folder reads them all. In the order of by_rank. */
 static void set_beside(struct inputs *in)
 {
 	for (size_t i = 1, like = 0; i < in->n; i++) {

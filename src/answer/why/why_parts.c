@@ -52,8 +52,8 @@ static void add_part(struct parts *p, uint32_t node, enum part part, uint32_t st
 	p->queue[p->n_queue++] = node;
 }
 
-/* Those who generated the version itself, without those who only opened it, which are kept apart. n->opener: the last
- * of those that only opened it. 0, -errno. */
+/* Adds those who generated the version itself, without those who only opened it, which are kept apart. n->opener: the
+ * last of those that only opened it. 0, -errno. */
 static int add_direct_of(struct parts *p, uint32_t version, bool *sure)
 {
 	struct why *n = p->n;
@@ -147,8 +147,8 @@ static int add_stream_writers(struct parts *p, uint32_t reader, uint32_t stream,
 	return pipe < 0 ? pipe : 0;
 }
 
-/* Who wrote to a stream (others: for another program); and, where that was asked for, to another connection of the same
- * server. 0, -errno. */
+/* Adds who wrote to a stream (others: for another program); and, where that was asked for, to another connection of
+ * the same server. 0, -errno. */
 static int add_writers(struct parts *p, uint32_t reader, uint32_t stream, bool others)
 {
 	const struct lineage_node *v = &p->n->l.nodes[stream];
@@ -208,8 +208,8 @@ static int is_others(const struct parts *p, uint32_t part, const struct lineage_
 	return r < 0 ? r : found;
 }
 
-/* Who wrote to the streams that a part read, and what it is a fork of, for a fork knows what its parent had read. 0,
- * -errno. */
+/* Adds who wrote to the streams that a part read, and what it is a fork of, for a fork knows what its parent had
+ * read. 0, -errno. */
 static int add_upstream(struct parts *p, uint32_t part)
 {
 	const struct lineage_node *x = &p->n->l.nodes[part];

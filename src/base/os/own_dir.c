@@ -47,8 +47,8 @@ int own_dir_at(int parent, const char *name)
 	return open_checked(parent, name);
 }
 
-/* In a folder that others can write and that is not sticky they could take ours away and put theirs in its place. A
- * descriptor; -EPERM: it is such a folder; -errno. */
+/* Opens the folder in which a folder of ours is to lie. In a folder that others can write and that is not sticky
+ * they could take ours away and put theirs in its place. A descriptor; -EPERM: it is such a folder; -errno. */
 static int open_base(const char *base)
 {
 	struct stat st;

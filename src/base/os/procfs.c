@@ -55,7 +55,7 @@ static int read_figures(pid_t pid, const char *file, char *ret, size_t size)
 	return n < 0 ? (int)n : n ? 0 : -ESRCH;
 }
 
-/* Of a tick of the times in /proc. */
+/* The length of a tick of the times in /proc. */
 static uint64_t tick_ns(void)
 {
 	static uint64_t tick; /* the same for whoever comes first */

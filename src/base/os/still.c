@@ -41,8 +41,8 @@ const char *still_changed_words(const struct still_seen *seen, const struct stil
 	return seen->size != was->size ? "its size" : seen->mtime != was->mtime ? "its time" : NULL;
 }
 
-/* Of an open regular file. STILL_UNKNOWN: without a digest it cannot be told, unless the file's state is the same as in
- * was->print. */
+/* Looks whether a file is still what it was: of an open regular file. STILL_UNKNOWN: without a digest it cannot be
+ * told, unless the file's state is the same as in was->print. */
 static enum still look_at_open(struct digest_cache *cache, int fd, const char *path, const struct stat *st,
                                const struct still_was *was, struct still_seen *seen)
 {

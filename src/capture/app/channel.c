@@ -68,7 +68,7 @@ int channel_make(struct channel *c)
 	return rc;
 }
 
-/* Without removing it. It may be closed twice. */
+/* Closes the channel without removing it. It may be closed twice. */
 static void close_channel(struct channel *c)
 {
 	if (c->dir >= 0 && c->dir != c->lock)

@@ -34,7 +34,7 @@ struct channel {
 	size_t n_nested;
 };
 
-/* Before the worker is forked. 0 or -errno. */
+/* Makes the channel by which programs tell of themselves, before the worker is forked. 0 or -errno. */
 int channel_make(struct channel *c);
 /* Puts it into this process's environment, which is about to become the command's: of the run with that id; and where
  * the libraries are that write to it. */

@@ -168,7 +168,7 @@ static void print_escaped(struct buf *b, const char *text, size_t n)
 			buf_char(b, text[i]);
 }
 
-/* To n numbers, if there is memory. */
+/* Makes the table of stacks that were told larger, to n numbers, if there is memory. */
 static void grow_told(struct stacker *k, size_t n)
 {
 	uint32_t *v = realloc(k->told, n * sizeof(*v));

@@ -26,6 +26,7 @@ struct stands {
 	bool known;
 	uint64_t pc, registers[STACK_REGISTERS];
 };
+/* Reads where a stopped thread stands: its registers. */
 void stands_at(pid_t tid, struct stands *ret);
 
 /* What a thread's trace has said already. Zero: nothing. */

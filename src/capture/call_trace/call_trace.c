@@ -59,7 +59,7 @@ struct called {
 	struct stacker *stacker; /* NULL: nobody asks who called */
 };
 
-/* By number; the rows are as they are read best. */
+/* Finds how a call is traced, by number; the rows are as they are read best. */
 static const struct row *find_traced_call(int nr)
 {
 	enum { NUMBERS = 512 };
@@ -239,7 +239,8 @@ static void finish_call_trace(struct sup *s, struct thread *t, const char *how)
 	free(t);
 }
 
-/* By the programs that were named: with a slash by path, else by their last part; all where none was. */
+/* Is the process one whose calls are traced? By the programs that were named: with a slash by path, else by their
+ * last part; all where none was. */
 static bool is_chosen(const struct called *c, pid_t pid)
 {
 	char exe[PATH_BYTES];
@@ -375,7 +376,7 @@ static void emit_descriptor_kind(struct thread *t, int fd)
 	buf_char(&t->text, '\n');
 }
 
-/* Of the call that the thread is in; -1 if it takes none. */
+/* The descriptor of the call that the thread is in; -1 if it takes none. */
 static int descriptor_of(const struct thread *t)
 {
 	return t->in->fd >= 0 ? (int)t->args[t->in->fd] : -1;

@@ -25,7 +25,7 @@ void called_with_stacks(struct called *c, int socket);
 bool called_stacks(const struct called *c, const struct trap *t);
 /* The thread is about to make the call; where it stands, if that was asked for. */
 void called_enter(struct sup *s, const struct trap *t, const struct stands *at);
-/* It is back from it. */
+/* Notes that a thread is back from a call with that result. */
 void called_leave(struct sup *s, pid_t tid, int64_t rval);
 /* Calls of it went by. */
 void called_unseen(struct sup *s, pid_t tid);

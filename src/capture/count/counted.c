@@ -188,7 +188,8 @@ static void judge_leaving(struct sup *s, struct proc *p, const struct trap *t, b
 	counted_all(s, p);
 }
 
-/* Before an open of the code's: is the log to be read, so that there is room, and to tell which open is which? */
+/* Is the process's log to be read now? Before an open of the code's: is the log to be read, so that there is room,
+ * and to tell which open is which? */
 static bool is_drain_due(const struct counted *c, const struct trap *t)
 {
 	return c->opens - c->seen >= DRAIN_AT || c->nlogged || (c->many && counted_is_opening(c, t->tid));
@@ -333,7 +334,8 @@ static void look_at_pipes(struct sup *s, struct proc *p, const struct trap *t)
 	}
 }
 
-/* When it starts or opens a file, as a single thread, and not after it went wrong twice. */
+/* May counting begin in the process? When it starts or opens a file, as a single thread, and not after it went wrong
+ * twice. */
 static bool may_begin(const struct sup *s, const struct proc *p, const struct trap *t)
 {
 	return !p->counted && (is_open(t->call) || is_start(t)) && !t->compat && p->execn && !p->threads &&

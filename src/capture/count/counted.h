@@ -16,8 +16,9 @@
 
 /* It registers as the run's byte counter, too. Wanted where the kernel's user notification stops calls. */
 extern const struct feature counted_feature;
-/* p has opened a file without a stop, and wrote that down elsewhere (inline_open.h): it became descriptor fd, of f;
- * NULL: not one whose bytes are counted. Not sure: it may have been another file, and no count can be trusted. */
+/* Notes an open without a stop: p has opened a file without a stop, and wrote that down elsewhere (inline_open.h):
+ * it became descriptor fd, of f; NULL: not one whose bytes are counted. Not sure: it may have been another file, and
+ * no count can be trusted. */
 void counted_logged(struct proc *p, int fd, const struct file *f, bool sure);
 /* Too many of those wait for p's log to be read. */
 bool counted_is_behind(const struct proc *p);

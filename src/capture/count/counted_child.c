@@ -84,8 +84,8 @@ static bool set_owner(const struct proc *p, const struct counted *c, const struc
 	return process_vm_writev(p->pid, &here, 1, &there, 1, 0) == (ssize_t)sizeof(number);
 }
 
-/* p, which stands still, goes on with the code that it has from the process of c. Its log is read from its beginning;
- * to the first child of p's own if it is that one which is looked at. */
+/* Begins to follow a child: p, which stands still, goes on with the code that it has from the process of c. Its log
+ * is read from its beginning; to the first child of p's own if it is that one which is looked at. */
 static void inherit_counting(struct sup *s, struct proc *p, const struct counted *c, uint32_t pos, bool sharing)
 {
 	uint32_t n = 0;
@@ -112,8 +112,8 @@ struct own_file {
 	uint64_t own, file;
 };
 
-/* Those of its open descriptors that are pipes which it has made and nobody has looked at, and what they are. How many.
- */
+/* Looks at pipes: those of its open descriptors that are pipes which it has made and nobody has looked at, and what
+ * they are. How many. */
 static unsigned look_at_own_pipes(struct sup *s, struct proc *p, bool standing, struct own_file found[OWN_PIPES])
 {
 	struct counted *c = p->counted;
@@ -199,8 +199,9 @@ static const struct proc *counting_ancestor(struct sup *s, const struct proc *pa
 	return parent && parent->counted ? parent : NULL;
 }
 
-/* p leaves, with code of c's process and entries in its log, and nobody has looked at its parent yet. Has that the same
- * memory? Then it stands still, until this one leaves. False: it has, and does not count. */
+/* Looks after the parent of a process that leaves: p leaves, with code of c's process and entries in its log, and
+ * nobody has looked at its parent yet. Has that the same memory? Then it stands still, until this one leaves. False:
+ * it has, and does not count. */
 static bool claim_for_parent(struct sup *s, const struct proc *p, struct proc *parent, const struct counted *c,
                              struct head *head)
 {

@@ -53,7 +53,7 @@ static unsigned way_of(bool write)
 	return write ? ACCESS_WRITE : ACCESS_READ;
 }
 
-/* Of several accesses of p to a file one gets them all. */
+/* Notes that accesses share a file: of several accesses of p to a file one gets them all. */
 static void note_beside(const struct proc *p, const struct access *a, unsigned way)
 {
 	for (struct access *b = p->live; b; b = b->proc_next)
@@ -61,7 +61,7 @@ static void note_beside(const struct proc *p, const struct access *a, unsigned w
 			b->beside |= way;
 }
 
-/* From when on they may have been moved, of bytes that a's process has counted by now. ns. */
+/* The time from when on they may have been moved, of bytes that a's process has counted by now. ns. */
 static int64_t moved_since(const struct counted *c, const struct access *a, bool write, bool late)
 {
 	/* What changes a file's length leaves no count: a write may have begun before its first byte. A thread that has not

@@ -165,7 +165,7 @@ void counted_confine(struct sup *s, struct proc *p);
 /* In which directions (ACCESS_READ, ACCESS_WRITE) the process may have moved bytes of the access's pipe without
  * counting them. As struct byte_counter has it: also of pipes that the process has made. */
 unsigned counted_unsaid(const struct access *a);
-/* p is another program now, or over. */
+/* Forgets what a process has counted: p is another program now, or over. */
 void counted_free(struct sup *s, struct proc *p);
 
 /* ---- counted_child.c ---- */

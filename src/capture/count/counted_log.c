@@ -186,7 +186,7 @@ struct counted_entry counted_entries[COUNTED_LOG]; /* under the big lock, as the
 #define entries counted_entries
 static struct counted_row rows[COUNTED_FDS + 1];
 
-/* Of a table that is shared, its own memory; else the process's. */
+/* Reads a part of the table of counters: of a table that is shared, its own memory; else the process's. */
 static bool read_table(const struct proc *p, uint64_t offset, void *ret, size_t n)
 {
 	const struct counted *c = p->counted;
@@ -197,8 +197,9 @@ static bool read_table(const struct proc *p, uint64_t offset, void *ret, size_t 
 	return true;
 }
 
-/* Up to where the entries behind that of a call that makes a process are the child's: to where the log was when it
- * became another program or ended. False: nobody has said so yet. */
+/* Finds where to go on in a log that processes share: up to where the entries behind that of a call that makes a
+ * process are the child's: to where the log was when it became another program or ended. False: nobody has said so
+ * yet. */
 static bool next_resume(struct counted *c, uint32_t here, uint32_t end, uint32_t *ret_pos)
 {
 	unsigned i = 0;
@@ -212,7 +213,7 @@ static bool next_resume(struct counted *c, uint32_t here, uint32_t end, uint32_t
 	return true;
 }
 
-/* Of what the log has been read. */
+/* Forgets where processes went on, of what the log has been read. */
 static void forget_resumes(struct counted *c)
 {
 	unsigned kept = 0;
@@ -432,7 +433,7 @@ static enum drained drain_row(struct sup *s, struct proc *p, const struct drain 
 	return DRAIN_ON;
 }
 
-/* All rows up to c->high, and that of descriptors beyond. */
+/* Takes the counts of all rows up to c->high, and that of descriptors beyond. */
 static enum drained drain_rows(struct sup *s, struct proc *p, const struct drain *d)
 {
 	struct counted *c = p->counted;

@@ -145,7 +145,7 @@ static void emit_register_load(struct counting *a, unsigned reg) /* mov reg,%r11
 	EMIT(a, (unsigned char)(reg >= 8 ? 0x45 : 0x41), 0x89, (unsigned char)(0xc3 | (reg & 7) << 3));
 }
 
-/* Of the row in r11. */
+/* Emits an addition to a counter of the row in r11. */
 static void add_to_row(struct counting *a, unsigned char off, bool single)
 {
 	if (!single)
@@ -204,7 +204,7 @@ static void open_entry(struct counting *a, bool single)
 	finish_entry(a);
 }
 
-/* On the way of threads; where it goes on from there. */
+/* Emits what counts on the way of threads; where it goes on from there. */
 static void thread_body(struct counting *a, const struct site *t, uint64_t base)
 {
 	size_t out;
@@ -581,8 +581,8 @@ static void guessed_body(struct counting *a, const struct site *t, uint64_t base
 	asmb_bytes(&a->to, t->bytes + 2, t->taken - 2);
 }
 
-/* For a call that returns a descriptor: no entry for a failure or a descriptor from COUNTED_FDS on; then the bytes that
- * the jump replaced. */
+/* Emits an entry of the log for a call that returns a descriptor: no entry for a failure or a descriptor from
+ * COUNTED_FDS on; then the bytes that the jump replaced. */
 static void logged_body(struct counting *a, const struct site *t)
 {
 	EMIT(a, 0x48, 0x3d); /* cmp $,%rax */
@@ -597,7 +597,7 @@ static void logged_body(struct counting *a, const struct site *t)
 	asmb_bytes(&a->to, t->bytes + 2, t->taken - 2);
 }
 
-/* Before a call that makes a process or a thread, whose flags are at hand. */
+/* Emits an entry of the log before a call that makes a process or a thread, whose flags are at hand. */
 static void mark_body(struct counting *a, const struct site *t)
 {
 	if (t->before)

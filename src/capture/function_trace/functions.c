@@ -43,7 +43,7 @@ static int pass_record(void *arg, void *data, size_t size)
 	return 0;
 }
 
-/* All functions of one program. -EINVAL: the kernel does not know how. */
+/* Attaches a program to all functions of one program. -EINVAL: the kernel does not know how. */
 static int attach_multi(struct functions *x, const struct found *f, uint32_t program, int bpf)
 {
 	uint64_t *offsets = calloc(f->n + 1, sizeof(*offsets)), *cookies = calloc(f->n + 1, sizeof(*cookies));

@@ -24,7 +24,7 @@ static void write_record(void *arg, const struct function_record *t, size_t size
 
 #define SMALL 16384u
 
-/* For the program that started this one. The exit status: 1. */
+/* Prints why it failed, for the program that started this one. The exit status: 1. */
 static int print_failure(const struct err *err)
 {
 	printf("error %s\n", err->text);

@@ -132,7 +132,8 @@ static void put_gap(struct functions_writer *w, struct thread *t, const char *wh
 	}
 }
 
-/* Of the functions, all that could have been seen have their line: that they were not entered is known, too. */
+/* Writes the head of a thread's trace. Of the functions, all that could have been seen have their line: that they
+ * were not entered is known, too. */
 static void append_trace_head(struct functions_writer *w, struct thread *t, uint32_t function)
 {
 	const struct found_program *p = &w->found->programs[w->found->v[function].program];

@@ -40,11 +40,11 @@ struct h5_lib {
 	bool known;           /* of a version that we know: what is done is noted */
 	bool connected;       /* our connector tells of it instead (h5_gate.c) */
 };
-/* That which the caller at that address is bound to. NULL: there is none. */
+/* The HDF5 library that the caller at that address is bound to. NULL: there is none. */
 struct h5_lib *h5_lib_of(const void *caller);
-/* That which has the address. NULL: it is in no HDF5, or there are too many. */
+/* The HDF5 library that has the address. NULL: it is in no HDF5, or there are too many. */
 struct h5_lib *h5_lib_at(const void *address);
-/* Those that were found are not unloaded any more. Before a dlclose. */
+/* Keeps HDF5 loaded: those that were found are not unloaded any more. Before a dlclose. */
 void h5_lib_pin(void);
 /* Asks for its version. */
 void h5_lib_ask(struct h5_lib *l, unsigned ret_version[3]);
@@ -104,15 +104,15 @@ static inline bool h5_wants(const struct h5_lib *l, uint32_t classes)
 {
 	return h5_on(l) && h5_classes & classes;
 }
-/* The same of a call through which data may go: where it is of none of these classes, that is said, once in an image.
- */
+/* Notes which classes are left out. The same of a call through which data may go: where it is of none of these
+ * classes, that is said, once in an image. */
 bool h5_left_out(uint32_t classes);
 /* Must calls that have to do with one of these classes be looked at, though they may not be recorded themselves? */
 static inline bool h5_sees(const struct h5_lib *l, uint32_t classes)
 {
 	return h5_on(l) && (h5_classes & classes || h5_left_out(classes));
 }
-/* Of H5Ocopy: each class that it may copy, and is not recorded, is said. */
+/* Is a copy recorded? Of H5Ocopy: each class that it may copy, and is not recorded, is said. */
 static inline bool h5_copies(const struct h5_lib *l)
 {
 	uint32_t copied = H5_OBJECTS | H5_ATTRIBUTE;
@@ -120,7 +120,7 @@ static inline bool h5_copies(const struct h5_lib *l)
 		h5_left_out(copied & ~h5_classes);
 	return h5_wants(l, H5_OBJECTS);
 }
-/* Of a name that an object gets: where only links are not recorded, it may be its first. */
+/* Is a name recorded? Of a name that an object gets: where only links are not recorded, it may be its first. */
 static inline bool h5_names(const struct h5_lib *l)
 {
 	return h5_wants(l, H5_OBJECTS) || h5_sees(l, H5_LINK);
@@ -214,7 +214,8 @@ void h5_linked_out(const struct h5_obj *loc, const char *name, unsigned op, cons
 void h5_soft_linked(const struct h5_obj *loc, const char *name, unsigned op);
 /* The one was made from the other. */
 void h5_copied(struct h5_obj *from, struct h5_obj *to, int64_t t, int64_t end);
-/* Of H5Ocopy, by its list: does it copy objects that references lead to? They lie elsewhere. */
+/* Does a copy take more along? Of H5Ocopy, by its list: does it copy objects that references lead to? They lie
+ * elsewhere. */
 bool h5_copies_more(struct h5_lib *l, hid_t list);
 /* Why the data of a dataset lie elsewhere, where it is a virtual one: it is not asked for its shape (h5_parts.c). */
 #define H5_IS_VIRTUAL "a virtual dataset was used: its data are in other datasets"
@@ -241,8 +242,8 @@ struct h5_quiet {
 	int keep; /* errno */
 	bool old; /* it is of 1.6's kind */
 };
-/* Before HDF5 is asked for us: it prints nothing from here on. h5_unhush empties the error stack, and errno is
- * as it was. */
+/* Makes HDF5 silent before it is asked for us: it prints nothing from here on. h5_unhush empties the error stack,
+ * and errno is as it was. */
 void h5_hush(struct h5_lib *l, struct h5_quiet *q);
 void h5_unhush(struct h5_lib *l, const struct h5_quiet *q);
 
@@ -254,8 +255,8 @@ size_t h5_ask_file(struct h5_lib *l, hid_t id, char *room, size_t n);
 /* The name of an object's n-th attribute; 0: there is none. */
 #define H5_ATTRIBUTES_MAX 1000 /* that are asked for */
 size_t h5_ask_attribute(struct h5_lib *l, hid_t id, hsize_t nth, char *room, size_t n);
-/* By identifiers of space and type, which are closed. Sets class, size, rank and elements of o. False: it cannot be
- * told, or has more than H5_RANK_MAX dimensions. */
+/* Finds the shape of a dataset, by identifiers of space and type, which are closed. Sets class, size, rank and
+ * elements of o. False: it cannot be told, or has more than H5_RANK_MAX dimensions. */
 bool h5_ask_space(struct h5_lib *l, hid_t space, hid_t type, struct h5_obj *o, hsize_t *ret_dims, hsize_t *ret_most);
 /* The name of the n-th link of a group at a place, with the group's before it; 0: there is none, or it is too long. */
 size_t h5_ask_link(struct h5_lib *l, hid_t loc, const char *group, int index, int order, hsize_t nth, hid_t list,

@@ -29,8 +29,9 @@ struct h5_memory {
 };
 void h5_memory_filled(struct h5_obj *o, const struct h5_memory *m);
 void h5_memory_written(struct h5_obj *o, const struct h5_memory *m);
-/* After a read, or a write, of a dataset. */
+/* Notes what a buffer holds, after a read, or a write, of a dataset. */
 void h5_buffer_filled(struct h5_lib *l, struct h5_obj *o, const struct h5_moved *m);
+/* Notes what a buffer held. */
 void h5_buffer_written(struct h5_lib *l, struct h5_obj *o, const struct h5_moved *m);
 /* Data came into memory in a way that is not followed: nothing that is kept holds any more. */
 void h5_buffers_forget(void);

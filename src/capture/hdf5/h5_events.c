@@ -260,7 +260,8 @@ struct object_spans {
 	bool timed;                           /* false: there was no clock */
 };
 
-/* When it was read, written and used at all. Without a clock all times are that at which it was met. */
+/* Finds the times of an object: when it was read, written and used at all. Without a clock all times are that at
+ * which it was met. */
 static void find_spans(const struct image_object *o, struct object_spans *ret)
 {
 	const struct h5_object *h = &o->o;
@@ -327,7 +328,8 @@ static uint64_t emit_object_reads(struct teller *t, struct image_object *o, cons
 	return access;
 }
 
-/* Of an attribute the name is its own: it ends where the last that was done with it was to delete it. */
+/* Tells that an attribute was deleted. Of an attribute the name is its own: it ends where the last that was done
+ * with it was to delete it. */
 static void emit_attribute_end(struct teller *t, struct image_object *o, bool timed)
 {
 	const struct h5_few *gone = &o->o.few[H5_DELETE], *made = &o->o.few[H5_CREATE];

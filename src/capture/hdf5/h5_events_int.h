@@ -37,8 +37,9 @@ struct teller {
 
 /* A time that the program told, within its life. */
 int64_t h5_time_within(const struct teller *t, int64_t said);
-/* By the number that the program gave them; NULL: there is none. */
+/* The file with that number. By the number that the program gave them; NULL: there is none. */
 struct image_file *h5_image_file(struct teller *t, uint64_t num);
+/* The object with the number that the program gave it; NULL: there is none. */
 struct image_object *h5_image_object(struct teller *t, uint64_t num);
 uint64_t h5_object_generation(const struct image_object *o);
 /* FILE//PATH@ATTR, in b. */

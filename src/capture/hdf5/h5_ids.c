@@ -158,7 +158,8 @@ static struct h5_obj *resolve_attribute(struct h5_lib *l, hid_t id, struct h5_op
 	return h5_object_add(f, addr, TERM_kind_attribute, path, h5_ask_name(l, id, path, sizeof(path)), attr, (size_t)got);
 }
 
-/* By what HDF5 itself says of the identifier, which is known from then on. NULL: nobody knows. */
+/* Finds the object of an identifier, by what HDF5 itself says of the identifier, which is known from then on. NULL:
+ * nobody knows. */
 static struct h5_obj *resolve_identifier(struct h5_lib *l, hid_t id, unsigned kind, enum resolve how)
 {
 	static const unsigned kinds[] = {TERM_kind_group, TERM_kind_dataset, TERM_kind_datatype};

@@ -104,7 +104,7 @@ static bool is_wanted(const struct h5_open *f, unsigned kind, bool root)
 	return !f->unknown && ((root && kind == TERM_kind_group) || h5_classes & 1u << (kind - TERM_kind_group));
 }
 
-/* On the tape, where its counters are, too. Without room nothing of it is told. */
+/* Tells of an object on the tape, where its counters are, too. Without room nothing of it is told. */
 static void tell_object(struct h5_obj *o, const char *path, size_t npath, const char *attr, size_t nattr)
 {
 	struct h5_object *t = app_tape_reserve(H5_OBJECT, (uint32_t)(sizeof(*t) + npath + nattr));
@@ -123,7 +123,7 @@ static void tell_object(struct h5_obj *o, const char *path, size_t npath, const 
 	__atomic_store_n(&t->ready, 1, __ATOMIC_RELEASE);
 }
 
-/* In no chain yet. NULL: no memory. */
+/* Makes an object, in no chain yet. NULL: no memory. */
 static struct h5_obj *new_object(struct h5_state *s, struct h5_open *f, uint64_t addr, unsigned kind, const char *name,
                                  size_t n)
 {

@@ -52,7 +52,8 @@ static struct pair *pair_new(void)
 	return p;
 }
 
-/* That of an HDF5 that was found, whose functions stand in p: p, or what another thread was faster with. */
+/* Keeps the functions that of an HDF5 that was found, whose functions stand in p: p, or what another thread was
+ * faster with. */
 static struct pair *pair_keep(struct pair *p, const struct symbol_object *o)
 {
 	uintptr_t at = (uintptr_t)p->found[H5FN_H5get_libversion].f;

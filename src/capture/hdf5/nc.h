@@ -40,7 +40,7 @@ struct nc_lib {
 	void *fn[NCFN_COUNT]; /* NULL: it does not have it */
 	uintptr_t low, high;  /* where its code is */
 };
-/* That which the caller at that address is bound to. NULL: there is none. */
+/* The netCDF library that the caller at that address is bound to. NULL: there is none. */
 struct nc_lib *nc_lib_of(const void *caller);
 
 #define NCCALL(l, name, type) ((type)(l)->fn[NCFN_##name])

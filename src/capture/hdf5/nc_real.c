@@ -29,7 +29,7 @@ static struct caller {
 } callers[CALLERS];
 static unsigned ncallers; /* that were begun, or more */
 
-/* By its file name; not those for other languages. */
+/* Is the file a netCDF library, by its file name; not those for other languages. */
 static bool is_netcdf_library(const char *file)
 {
 	return strstr(file, "netcdf") && !strstr(file, "netcdff") && !strstr(file, "netcdf_c++") &&

@@ -74,7 +74,7 @@ static const char *const needed[] = {"read", "write", "open64", "close", "dup2",
 /* ... of programs with threads: the ways of these. What goes another way of theirs is missed by the kernel's totals. */
 static const char *const needed_threads[] = {"read", "write", "open", "close"};
 
-/* No overflow: off and n come from a hostile file. */
+/* Do n bytes at off lie inside the file? No overflow: off and n come from a hostile file. */
 static bool is_inside_file(const struct image *im, uint64_t off, uint64_t n)
 {
 	return off <= im->n && n <= im->n - off;
@@ -95,7 +95,7 @@ static bool is_pie(const struct image *im)
 	return false;
 }
 
-/* Of a library or a program without libraries, x86-64. False: it is none, or damaged, or too large. */
+/* Reads the head of a library or a program without libraries, x86-64. False: it is none, or damaged, or too large. */
 static bool parse_elf(struct image *im)
 {
 	const Elf64_Ehdr *h = (const Elf64_Ehdr *)im->p;
@@ -226,7 +226,8 @@ static bool find_call_site(const unsigned char *code, size_t n, const struct wan
 	return false;
 }
 
-/* By the symbol table of an image that stands alone, else by the dynamic one. False: it has no such symbol. */
+/* Finds a symbol by the symbol table of an image that stands alone, else by the dynamic one. False: it has no such
+ * symbol. */
 static bool symbol_of(const struct image *im, const char *name, unsigned type, uint64_t *ret_addr, uint64_t *ret_size)
 {
 	for (size_t i = 0; i < im->nsh; i++) {
@@ -509,7 +510,7 @@ static bool has_names(const struct image *im)
 	return false;
 }
 
-/* Of a C library that is not glibc. 0; -ENOEXEC: it is none that is known. */
+/* Finds the sites of a C library that is not glibc. 0; -ENOEXEC: it is none that is known. */
 static int read_other(const struct image *im, struct sites *ret)
 {
 	struct sites s = {.alone = im->alone, .moves = im->moves};

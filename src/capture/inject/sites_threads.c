@@ -147,7 +147,7 @@ static bool is_target(const unsigned char *code, size_t n, const struct part kno
 	return false;
 }
 
-/* From behind the call to the result: where the way ends. False: it is another way. */
+/* Reads the instructions from behind the call to the result: where the way ends. False: it is another way. */
 static bool eat_rest(struct reader *r, uint64_t addr, bool *used, uint64_t *ret_disable, struct part *ret_error)
 {
 	struct move m, kept;
@@ -180,7 +180,7 @@ static bool has_same_ends(uint64_t ends[2], uint64_t enable, uint64_t disable)
 	return ends[0] == enable && ends[1] == disable;
 }
 
-/* With the 5 bytes that are there. False: SITES_MAX are there. */
+/* Adds a site, with the 5 bytes that are there. False: SITES_MAX are there. */
 static bool append_site(struct sites *s, const struct site *t, const unsigned char *code, uint64_t addr)
 {
 	if (s->n == SITES_MAX)
@@ -304,7 +304,8 @@ bool sites_threads(const unsigned char *code, size_t n, uint64_t addr, const str
 
 /* ---- opens, of which more has to be known where the thread writes down what it opened ---- */
 
-/* By its number, as instructions have it: registers that a called function must keep. */
+/* Is the register preserved by calls, by its number, as instructions have it: registers that a called function must
+ * keep. */
 static bool is_preserved(unsigned reg)
 {
 	return reg == 3 || reg == 5 || (reg >= 12 && reg < 16); /* rbx, rbp, r12 to r15 */
@@ -319,7 +320,8 @@ static bool place_of(const struct move *m, struct framed_place *ret)
 
 enum { RDX = 2, RSI = 6, R8 = 8 };
 
-/* From behind the call that begins the time to the system call: the arguments. False: it is another way. */
+/* Reads the instructions from behind the call that begins the time to the system call: the arguments. False: it is
+ * another way. */
 static bool eat_arguments(struct reader *r, struct framed_open *ret)
 {
 	bool path = false, flags = false, folder = false, mode = false, number = false;

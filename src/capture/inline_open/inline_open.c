@@ -71,7 +71,7 @@ void logging_learn_habit(const struct proc *p)
 	h->in_turn++;
 }
 
-/* p opens no more. */
+/* Learns how many files a program opens: p opens no more. */
 static void learn_end(const struct proc *p)
 {
 	struct habit *h = habit_of(p);
@@ -171,7 +171,7 @@ static int logs_at_a_time(void)
 	return n * PER_CORE < OPENS_SLOTS ? n * PER_CORE : OPENS_SLOTS;
 }
 
-/* At the first use. False: opens are not to be had here. */
+/* Makes the memory for logs at the first use. False: opens are not to be had here. */
 static bool make_logs(struct sup *s)
 {
 	if (s->opens)
@@ -340,7 +340,7 @@ static bool may_log_threads(const struct sup *s, const struct proc *p, const str
 	       may_be_logged(s, p);
 }
 
-/* Without a limit to its memory. */
+/* Can a log be mapped: without a limit to its memory. */
 static bool has_log_room(const struct proc *p)
 {
 	struct rlimit rl;
@@ -358,7 +358,7 @@ static bool may_inject(struct sup *s, struct proc *p)
 	return !p->confined;
 }
 
-/* At this stop the process is given the code, or a log. */
+/* Chooses a process for injection: at this stop the process is given the code, or a log. */
 static void choose_for_injection(struct sup *s, const struct proc *p, const struct trap *t, const struct sites *sites,
                                  uint64_t base, bool threads)
 {
@@ -390,7 +390,7 @@ static void note_shut(struct logging *g)
 	g->skip = g->idle > 1 ? 1u << g->idle : 0;
 }
 
-/* p has the code, and is at a stop to open a file to read. */
+/* Gives a process a log: p has the code, and is at a stop to open a file to read. */
 static void go_log(struct sup *s, struct proc *p, const struct trap *t, bool threads)
 {
 	struct logging *g = p->logging;
@@ -466,7 +466,8 @@ static void close_logs(struct sup *s, struct proc *p)
 	thread_logs_close(s->opens, g);
 }
 
-/* p, which has the code, has stopped to open a file to read all the same. below: by a folder's descriptor. */
+/* Notes that a process with a log has stopped: p, which has the code, has stopped to open a file to read all the
+ * same. below: by a folder's descriptor. */
 static void log_again(struct sup *s, struct proc *p, const struct trap *t, bool below)
 {
 	struct logging *g = p->logging;
@@ -489,7 +490,8 @@ static bool ends_log(const struct trap *t)
 	       t->call == CALL_share;
 }
 
-/* p, without the code, has stopped to open a file to read. Has it done so often enough for the code to be worth it? */
+/* Counts stops for opens: p, without the code, has stopped to open a file to read. Has it done so often enough for
+ * the code to be worth it? */
 static bool has_opened_enough(const struct sup *s, struct proc *p)
 {
 	p->open_stops++;
@@ -505,8 +507,8 @@ static const struct sites *find_calling_library(struct sup *s, struct proc *p, c
 	return l ? l : libraries_library_of(s, p, t->ip, ret_base);
 }
 
-/* p, which opens many files and has no code, is given it at stop t if the call is made by a library that it can be put
- * into. below: by a folder's descriptor. */
+/* Chooses a process for the code: p, which opens many files and has no code, is given it at stop t if the call is
+ * made by a library that it can be put into. below: by a folder's descriptor. */
 static void choose_code(struct sup *s, struct proc *p, const struct trap *t, bool below)
 {
 	uint64_t base;

@@ -33,10 +33,11 @@ void opens_read_tick(struct sup *s);
 bool opens_full(struct sup *s, const struct trap *t);
 /* opens_read_tick where much has been taken from full logs; else that waits for the next stop or tick. */
 void opens_read_many(struct sup *s);
-/* After a stop of p was looked at: may it log, from now on? It may be chosen to be given the code (s->inject_pid). */
+/* Called after a stop of p was looked at: may it log, from now on? It may be chosen to be given the code
+ * (s->inject_pid). */
 void opens_after(struct sup *s, struct proc *p, const struct trap *t);
-/* p is about to change its user, root or namespaces, or to confine itself (seccomp, Landlock): from here on it has no
- * log, and gets none, nor do the children that it forks. After opens_read. */
+/* Takes the log from a process: p is about to change its user, root or namespaces, or to confine itself (seccomp,
+ * Landlock): from here on it has no log, and gets none, nor do the children that it forks. After opens_read. */
 void opens_confine(struct sup *s, struct proc *p);
 /* A thread of p is about to change its working directory: opens of the others stop until opens_unbar, and what they
  * have logged is recorded. */
@@ -53,7 +54,7 @@ void opens_see_page(struct sup *s, const struct proc *p);
  * What it opens by that code goes into a log that nobody reads. True: it does so from now on, and the record is to say
  * so; false: it has none, or stops for its opens again. */
 bool opens_disown(struct sup *s, struct proc *p);
-/* p is another program now, or over; its log has been read. */
+/* Releases the log of a process: p is another program now, or over; its log has been read. */
 void opens_free(struct sup *s, struct proc *p);
 
 #endif

@@ -137,7 +137,7 @@ static inline uint64_t logging_tsc_now(void)
 
 /* Is it a call that can be made by the code? Where the program counts as well, it stops in the stubs for that. */
 bool logging_can_make(const struct proc *p, const struct logging *g, const struct trap *t);
-/* p has opened one more file. */
+/* Learns how many files a program opens: p has opened one more file. */
 void logging_learn_habit(const struct proc *p);
 /* The log of p could not be read to its end: no more of it is. */
 void logging_give_up(struct sup *s, struct proc *p);

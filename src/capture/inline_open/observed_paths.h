@@ -37,6 +37,7 @@ struct observed_table {
 	struct buf text;
 };
 
+/* The hash */
 uint64_t observed_hash(const struct proc *p, const char *path, uint32_t length, bool nofollow);
 /* Finds what is known of a path that the process opened before. NULL: it is not known. */
 struct observed *observed_find(struct observed_table *t, const struct proc *p, const char *path, uint32_t length,

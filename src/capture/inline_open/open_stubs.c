@@ -229,7 +229,7 @@ static void emit_framed_begin(struct asmb *a, const struct framed_open *f, uint3
 	asmb_jump(a, base + f->begins);
 }
 
-/* Behind the call of the one that ends it, with the result in eax. */
+/* Emits what stands behind the call of the one that ends it, with the result in eax. */
 static void emit_framed_end(struct asmb *a, const struct framed_open *f, uint32_t cancel, uint64_t base)
 {
 	size_t out = emit_cancelled(a, cancel, ANYWHERE);

@@ -16,11 +16,12 @@
 
 #include "capture/inline_open/logging.h"
 
-/* p, which has a log and is at a stop, opens a file by its descriptor fd of a folder: from now on it does so without a
- * stop. Nothing is learned of a folder in /proc, of one without a name, or where a file system may keep us waiting. */
+/* Learns a folder: p, which has a log and is at a stop, opens a file by its descriptor fd of a folder: from now on
+ * it does so without a stop. Nothing is learned of a folder in /proc, of one without a name, or where a file system
+ * may keep us waiting. */
 void opens_folders_learn(struct sup *s, struct proc *p, int fd);
-/* p has opened that folder by its code, by that path; folder: that a relative one begins in, NULL: the working
- * directory. */
+/* Notes a folder: p has opened that folder by its code, by that path; folder: that a relative one begins in, NULL:
+ * the working directory. */
 void opens_folders_made(struct sup *s, struct proc *p, const struct opens_folder_row *row, const char *folder,
                         const char *path, unsigned flags);
 /* May p put folders into the table? Not where a file system may keep us waiting who look at them, nor if it works in

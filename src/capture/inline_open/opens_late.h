@@ -17,10 +17,11 @@ enum opens_late {
 	OPENS_LATE_TOLD,   /* what it may have been before is recorded as possible; what is there now may be it, too */
 	OPENS_LATE_UNKNOWN /* it may have been a file that is not known */
 };
-/* Of open e of the path `full` at that time, which has succeeded. OPENS_LATE_UNKNOWN: which file it was cannot be told
- * any more. */
+/* Finds out which file was opened by open e of the path `full` at that time, which has succeeded.
+ * OPENS_LATE_UNKNOWN: which file it was cannot be told any more. */
 enum opens_late opens_late_settle(struct sup *s, const struct opened *e, const char *full, int64_t time);
-/* It has opened the file of e->id: is that one that had a name then? Then that is recorded, as sure. */
+/* Finds out which file was opened: it has opened the file of e->id: is that one that had a name then? Then that is
+ * recorded, as sure. */
 bool opens_late_known(struct sup *s, const struct opened *e, int64_t time);
 
 #endif

@@ -185,7 +185,7 @@ static int by_tsc(const void *a, const void *b)
 	return x->tsc < y->tsc ? -1 : x->tsc > y->tsc ? 1 : x->path < y->path ? -1 : x->path > y->path;
 }
 
-/* Each log is in order as it is. */
+/* Sorts what was taken from the logs. Each log is in order as it is. */
 static void sort_taken(struct opens_logs *l)
 {
 	for (size_t i = 1; i < l->ntaken; i++)
@@ -372,7 +372,7 @@ static struct logged_file record_opened_file(struct sup *s, const struct opened 
 	return what;
 }
 
-/* When the counter was at tsc, after the look at m and before now. ns. */
+/* The time when the counter was at tsc, after the look at m and before now. ns. */
 static int64_t time_since(const struct observed *m, uint64_t tsc, uint64_t now_tsc, int64_t now)
 {
 	double scale = now_tsc > m->tsc ? (double)(now - m->time) / (double)(now_tsc - m->tsc) : 0;
@@ -409,7 +409,7 @@ static void stat_observed_again(struct sup *s, struct observed *m)
 	m->opens = 0;
 }
 
-/* When the next look is due, of those that were opened again; INT64_MAX: there is none. ns. */
+/* The time when the next look is due, of those that were opened again; INT64_MAX: there is none. ns. */
 static int64_t next_look(const struct opens_logs *l)
 {
 	int64_t next = INT64_MAX;

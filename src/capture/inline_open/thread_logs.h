@@ -9,12 +9,12 @@
 
 #include "capture/inline_open/logging.h"
 
-/* At a stop of thread tid to open a file, its process's page being own: it has a log from now on, or again. False: it
- * has none. */
+/* Gives a thread a log, at a stop of thread tid to open a file, its process's page being own: it has a log from now
+ * on, or again. False: it has none. */
 bool thread_logs_give(struct sup *s, struct proc *p, pid_t tid, const struct opens_own *own);
 /* Copies what is in them. What is there may be anything. */
 void thread_logs_copy(struct sup *s, struct proc *p);
-/* Each thread's opens stop until it has been given its log again. */
+/* Stops the logs of threads: each thread's opens stop until it has been given its log again. */
 void thread_logs_close(struct opens_logs *l, struct logging *g);
 /* Tells the program which of them are barred or closed. */
 void thread_logs_gate(struct opens_logs *l, struct logging *g);
@@ -22,7 +22,7 @@ void thread_logs_gate(struct opens_logs *l, struct logging *g);
 bool thread_logs_busy(struct sup *s, struct proc *p);
 /* What is under way now began before names changed: what it opens is possible. */
 void thread_logs_late(struct sup *s, struct proc *p);
-/* Before the memory is given up. */
+/* Forgets the logs of threads, before the memory is given up. */
 void thread_logs_free(struct opens_logs *l, struct logging *g);
 
 #endif

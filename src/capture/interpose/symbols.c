@@ -81,7 +81,7 @@ static uint32_t hash_sysv(const char *name)
 	return h;
 }
 
-/* Of a function with several implementations the object itself chooses. */
+/* The address of a function with several implementations the object itself chooses. */
 static void *resolve_ifunc(uintptr_t at)
 {
 #if defined(__aarch64__)

@@ -86,7 +86,7 @@ static void be_over(pid_t pid)
 
 enum { OLD_LISTENER = 1000, SAID };
 
-/* In the child: under the filter, then waits to be killed. */
+/* Tries out the filter, in the child: under the filter, then waits to be killed. */
 static _Noreturn void try_listener(const struct sock_fprog *prog, int say)
 {
 	int fd = notify_install(prog);
@@ -312,7 +312,7 @@ static unsigned what_is_wanted(const struct run_options *o)
 	return o->mode == CAPTURE_SAFE ? FOR_SAFE : o->exact ? FOR_EXACT : FOR_COMPLETE;
 }
 
-/* It takes nothing from anybody. */
+/* Does the way of recording take nothing from anybody, such as a place under a tracer? */
 static bool is_meek(const struct row *row)
 {
 	return row->backend == BACKEND_PROC || row->backend == BACKEND_SAFE;

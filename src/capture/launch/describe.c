@@ -32,7 +32,8 @@ static char *user_name(uid_t uid)
 	return ret;
 }
 
-/* By /etc/group, else whoever knows groups here. NULL: nobody does, or no memory. The caller's. */
+/* The name of a group, by /etc/group, else whoever knows groups here. NULL: nobody does, or no memory. The caller's.
+ */
 static char *group_name(gid_t gid)
 {
 	struct group *gr = NULL;

@@ -169,7 +169,7 @@ static void stop_keeper(struct keeper *k, bool told)
 
 /* ---- after the worker's death ---- */
 
-/* It has ended and was waited for: its number may be another process's from here on. */
+/* Forgets the standby: it has ended and was waited for: its number may be another process's from here on. */
 static void lose_standby(struct keeper *k)
 {
 	k->standby = -ESRCH;
@@ -205,7 +205,7 @@ static bool keep_on(void *arg)
 	return !k->control->ended;
 }
 
-/* For what is to go on in any case. */
+/* Always true: for what is to go on in any case. */
 static bool return_true(void *arg)
 {
 	(void)arg;
@@ -244,7 +244,7 @@ void keeper_dismiss_standby(struct keeper *k)
 	}
 }
 
-/* In a process of its own that has nothing of the user's open. */
+/* Leaves the session of the command, in a process of its own that has nothing of the user's open. */
 static void leave_behind(void)
 {
 	setsid();
@@ -464,7 +464,8 @@ static void notify_observer_lost(struct keeper *k)
 		o->lost(o->arg, k->control->ended ? k->control->status : -1, k->used_known ? &k->used : NULL, keeper_clock());
 }
 
-/* No worker follows: this process answers what is stopped, until the command has ended. */
+/* Keeps the command to its end: no worker follows: this process answers what is stopped, until the command has
+ * ended. */
 static void keep_to_end(struct keeper *k, struct traced *traced)
 {
 	/* Orphans of the worker are ours now: the command among them. */
@@ -494,8 +495,8 @@ static void end_record(struct keeper *k, bool said)
 		keeper_emit_end(s, k->control->status);
 }
 
-/* After the worker's death, until the command's end; or until another worker is there (worker_alive). False: there is
- * no command. */
+/* Takes over after the worker's death, until the command's end; or until another worker is there (worker_alive).
+ * False: there is no command. */
 static bool take_over(struct keeper *k)
 {
 	struct sup *s = k->sup;

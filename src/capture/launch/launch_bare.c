@@ -8,7 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* After the end of the command, where somebody watches: what outlives it, by its policy. False: somebody still does. */
+/* Handles what outlives the command, after the end of the command, where somebody watches: what outlives it, by its
+ * policy. False: somebody still does. */
 static bool orphans_over(const struct run_options *o, struct rusage *used)
 {
 	const struct run_observer *ob = o->observer;

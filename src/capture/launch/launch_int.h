@@ -17,7 +17,7 @@ _Noreturn void launch_exec_command(struct keeper *k, const struct sock_fprog *pr
 
 /* Runs the command, of which nothing is recorded, to its end. 0. 0 in any case; *ret_status is as wait gives it. */
 int launch_bare(const struct keeper *k, int *ret_status);
-/* The same where there is a record, which says that and how the command ended. */
+/* Runs the command without a recorder where there is a record, which says that and how the command ended. */
 int launch_alone(const struct keeper *k, int *ret_status, const char **ret_note);
 /* The same with so little room for processes that the command gets this one. */
 int launch_unwatched(const struct keeper *k, int *ret_status);

@@ -60,7 +60,7 @@ static void *run_first_server(void *arg)
 	return NULL;
 }
 
-/* No filter: the command runs unrecorded. Waits for it all the same. */
+/* Waits for a command that is not recorded. No filter: the command runs unrecorded. Waits for it all the same. */
 static _Noreturn void wait_unrecorded(struct worker *w, bool wanted)
 {
 	struct sup *s = &w->sup;
@@ -102,7 +102,7 @@ static void let_go_of_users_files(void)
 	umask(077);
 }
 
-/* By ptrace, if that works; then it does not return. */
+/* Records the command by ptrace, if that works; then it does not return. */
 static void trace_command(struct keeper *k, struct worker *w, bool wanted, int sock, pid_t pid)
 {
 	bool seized = wanted && trace_seize(pid, k->sup->exact, k->o->stay) == 0;

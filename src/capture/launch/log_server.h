@@ -17,9 +17,9 @@ bool log_server_killed(pid_t pid, int held);
  * descriptors that it must not hold, -1 among them are none. Its process id, or -1: there is none, and log_server_await
  * writes. */
 pid_t log_server_start(struct sup *s, struct control *control, const int *not_its, size_t n);
-/* All has been said; s->log is no longer there after it. Waits until it is written, for two seconds at most. False: it
- * is not yet, and will be when the disk goes on. control->log says what became of it. not_its: as above, for another
- * process that it starts. */
+/* Waits for the thread that writes the log. All has been said; s->log is no longer there after it. Waits until it is
+ * written, for two seconds at most. False: it is not yet, and will be when the disk goes on. control->log says what
+ * became of it. not_its: as above, for another process that it starts. */
 bool log_server_await(pid_t server, struct sup *s, struct control *control, const int *not_its, size_t n);
 
 #endif

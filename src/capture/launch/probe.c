@@ -166,7 +166,7 @@ static void read_once(int fd)
 	(void)!read(fd, &c, 1);
 }
 
-/* In ns of one read; of one that fails, where /dev/null cannot be opened. */
+/* Measures a system call, in ns of one read; of one that fails, where /dev/null cannot be opened. */
 static double read_loop(void)
 {
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);

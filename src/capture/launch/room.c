@@ -31,7 +31,7 @@ static bool is_exempt(void)
 	        n == 4294967295);
 }
 
-/* Of one process, if it is the user's: how many tasks it counts as. */
+/* Counts the tasks of one process, if it is the user's: how many tasks it counts as. */
 static unsigned long long tasks_of(const char *pid, uid_t user)
 {
 	char name[300], text[4096];
@@ -59,7 +59,8 @@ static unsigned long long tasks_of_user(void)
 	return n;
 }
 
-/* With a sentence where few are left. False also where there is no limit, or it cannot be read. */
+/* Are there few processes left to the user? With a sentence where few are left. False also where there is no limit,
+ * or it cannot be read. */
 static bool little_of_user(char *ret, size_t size)
 {
 	struct rlimit rl;
@@ -87,7 +88,8 @@ static bool read_number_file(const char *folder, const char *file, unsigned long
 	return io_text(name, text, sizeof(text)) && sscanf(text, "%llu", ret) == 1; /* "max" is none */
 }
 
-/* In the group and in those above it. With a sentence. False also where nothing is known. */
+/* Are there few processes left in the group and in those above it. With a sentence. False also where nothing is
+ * known. */
 static bool little_in(const char *top, const char *path, char *ret, size_t size)
 {
 	char folder[4096];

@@ -20,9 +20,9 @@ bool standstill_look(struct standstill *s, const struct control *c, pid_t worker
 /* Is one of its threads on a processor, or waiting for one? A worker that a file system holds up is neither, but for a
  * moment in each 20 ms. False also where that cannot be read. */
 bool standstill_works(pid_t worker);
-/* Of a killed worker whose first thread is over: until no other thread can receive a call. One that was just receiving
- * writes the call's number down a moment later, and who had looked for it before would never answer that. A thread that
- * hangs at a disk receives nothing, and is not waited for. */
+/* Waits for a killed worker whose first thread is over, until no other thread can receive a
+ * call. One that was just receiving writes the call's number down a moment later, and who had looked for it before
+ * would never answer that. A thread that hangs at a disk receives nothing, and is not waited for. */
 void standstill_await_threads(pid_t worker);
 /* Answers all calls until the worker's thread moves; also(arg) is called every 20 ms or oftener. */
 void standstill_serve(struct standstill *s, struct control *c, pid_t worker, int listener, void (*also)(void *arg),

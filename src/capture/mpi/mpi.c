@@ -126,7 +126,8 @@ static struct file *find_mpi_file(handle fh)
 	return NULL;
 }
 
-/* Without ROMIO's prefix, and absolute; ret has PATH_ROOM bytes, and what does not fit is cut. Its length. */
+/* The name of a file, without ROMIO's prefix, and absolute; ret has PATH_ROOM bytes, and what does not fit is cut.
+ * Its length. */
 static size_t absolute_file_name(const char *name, char *ret)
 {
 	static const char *const kinds[] = {"ufs:", "nfs:", "lustre:", "gpfs:", "xfs:", "testfs:", "pvfs2:"};

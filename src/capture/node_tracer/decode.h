@@ -21,7 +21,7 @@ static inline const struct rec_head *record_head(const void *record)
 struct exec_strings {
 	struct str name, exe, cwd, args, env; /* exe and cwd as recorded: last part first */
 };
-/* Of a sound REC_EXEC. */
+/* Takes the texts of a sound REC_EXEC. */
 void exec_strings(const struct rec_exec *r, struct exec_strings *ret);
 /* Writes "/a/b/c" of a path whose parts stand last first, and its length without the NUL into *ret_n; false where it
  * has no room. No part: "/". */

@@ -371,7 +371,8 @@ static void emit_descriptors(struct tracer *t, const struct rec_fds *r, int64_t 
 	tracer_emit(t, &ev);
 }
 
-/* That of an exec or a fork says so itself; what does not change anything is not told. The group is not in it. */
+/* Tells that a process has become another user's. That of an exec or a fork says so itself; what does not change
+ * anything is not told. The group is not in it. */
 static void emit_user(struct tracer *t, const struct rec_user *r, int64_t time)
 {
 	struct proc *proc = procs_find(t->procs, (pid_t)r->head.pid);
@@ -488,7 +489,7 @@ static bool name_notice(struct tracer *t, struct tracer_event *ev, const struct 
 	return named;
 }
 
-/* Of a rename: the name that it had. */
+/* Finds the former name of a rename: the name that it had. */
 static void name_before(struct tracer *t, struct tracer_event *ev, const struct notice *n, struct place *at)
 {
 	struct tracer_fileid from;
@@ -511,7 +512,8 @@ static void learn_directory(struct tracer *t, const struct tracer_event *ev, con
 		places_learn(t->places, at, &n->object, ev->file.path);
 }
 
-/* Before Linux 5.17 what was made is known by its name only. False: it is not there. */
+/* Identifies a file by its name: before Linux 5.17 what was made is known by its name only. False: it is not there.
+ */
 static bool identify_by_name(struct tracer *t, struct tracer_event *ev)
 {
 	struct fileid id;
@@ -629,8 +631,8 @@ struct proc *tracer_find_proc(struct tracer *t, pid_t pid)
 	return proc;
 }
 
-/* Of a process that lives when the tracer begins, unless it is known already or the daemon's own. What cannot be read
- * is left out. */
+/* Tells of a process that lives when the tracer begins, unless it is known already or the daemon's own. What cannot
+ * be read is left out. */
 static void emit_one_alive(struct tracer *t, pid_t pid, char *args, char *env)
 {
 	char path[PATH_MAX];

@@ -27,7 +27,7 @@ struct helper;
 /* The caller ignores SIGPIPE. A process that starts with all that the caller may, and keeps CAP_SYS_ADMIN,
  * CAP_DAC_READ_SEARCH and CAP_SYS_PTRACE of it. Before there are threads. 0; -errno with a sentence. */
 int helper_start(struct err *err, struct helper **ret);
-/* No process: for tools and tests. 0, -errno. */
+/* Makes a helper without a process: no process: for tools and tests. 0, -errno. */
 int helper_direct(struct helper **ret);
 /* Waits for its end. */
 void helper_close(struct helper *h);
@@ -65,7 +65,7 @@ struct helper_state {
 	uint64_t ino, size;
 	int64_t mtime, birth; /* ns; birth: 0 unknown */
 };
-/* Of at most HELPER_BATCH files. 0; -EINVAL; -errno of the question; of each file its own r. */
+/* Asks for the states of at most HELPER_BATCH files. 0; -EINVAL; -errno of the question; of each file its own r. */
 int helper_states(struct helper *h, const struct helper_handle *of, unsigned n, struct helper_state *ret);
 /* What it was last looked up by. -ESTALE: removed; -ENOTDIR: in no directory that can be reached; -ENAMETOOLONG. */
 int helper_handle_path(struct helper *h, const struct helper_handle *of, char ret[PATH_MAX]);

@@ -84,7 +84,7 @@ static void fill_identity(int r, const struct fileid *id, struct helper_id *ret)
 
 /* ---- file systems ---- */
 
-/* In *ret_fd a second descriptor of it, for the daemon. 0, -errno. */
+/* Opens fanotify. In *ret_fd a second descriptor of it, for the daemon. 0, -errno. */
 static int open_fanotify(struct helper_work *w, bool targets, int *ret_fd)
 {
 	unsigned flags = FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_NONBLOCK;
@@ -209,7 +209,7 @@ static void close_mount_fds(struct mount_fds *w)
 		close(w->at[--w->n].fd);
 }
 
-/* *ret stays the mounts'. 0; -ENOTDIR: it is gone; -errno. */
+/* Finds a descriptor of the mount. *ret stays the mounts'. 0; -ENOTDIR: it is gone; -errno. */
 static int mount_fd_of(const struct helper_work *w, uint32_t slot, struct mount_fds *mounts, int *ret)
 {
 	if (w->root && w->dev[slot] == w->root && !strcmp(w->mount[slot], "/")) {
@@ -256,7 +256,7 @@ static int open_handle(const struct helper_work *w, const struct helper_handle *
 	return fd < 0 ? -errno : fd;
 }
 
-/* Of each its own r: 0, -errno. */
+/* Answers the states of files: of each its own r: 0, -errno. */
 static void answer_states(struct helper_work *w, unsigned n)
 {
 	struct mount_fds mounts = {.n = 0};
@@ -476,7 +476,7 @@ const struct helper_answer *helper_work_do(struct helper_work *w, const void *qu
 	return a;
 }
 
-/* With one byte. False: there was no room, or the other end is closed. */
+/* Sends a descriptor with one byte. False: there was no room, or the other end is closed. */
 static bool send_descriptor(int sock, int fd)
 {
 	union {

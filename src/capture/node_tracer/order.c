@@ -300,7 +300,8 @@ static void emit_before(struct tracer *t, struct turns *turns, const struct turn
 			emit_until(t, turns, told, (size_t)e + 1);
 }
 
-/* It happened after its process began, and after its last exec, but for what opened that one's program. */
+/* Narrows when an event happened: it happened after its process began, and after its last exec, but for what opened
+ * that one's program. */
 static void narrow_start(struct tracer_event *ev, const struct proc *proc, const struct notice *n)
 {
 	if (proc->last_exec > ev->lo && proc->last_exec <= ev->hi)
@@ -318,7 +319,8 @@ static bool is_before_exec(const struct tracer *t, const struct turn *turn, int3
 	return false;
 }
 
-/* It happened before its process ended, and before its next exec where that is known. */
+/* Narrows when an event happened: it happened before its process ended, and before its next exec where that is
+ * known. */
 static void narrow_end(struct tracer *t, struct tracer_event *ev, const struct turn *turn, const struct notice *n,
                        int32_t i)
 {

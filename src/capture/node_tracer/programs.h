@@ -28,7 +28,7 @@ int programs_fd(const struct programs *p);
 int programs_read(struct programs *p, void (*each)(void *arg, const void *record, size_t size), void *arg);
 /* Bytes that wait, and that there is room for, in all rings. */
 void programs_waiting(const struct programs *p, uint64_t *ret_waiting, uint64_t *ret_size);
-/* Of one ring. */
+/* The size of one ring. */
 size_t programs_ring_size(const struct programs *p);
 /* Memory of maps and rings, bytes. */
 uint64_t programs_memory(const struct programs *p);

@@ -18,7 +18,7 @@
 #define QUIET_NS 100000000L /* ... when there was none for so long; the first one wakes the reader then */
 #define ROUNDS_MAX 64       /* reads of one drain: what comes faster than it is read is left to the next */
 
-/* Of the given clock, ns. */
+/* The time of the given clock, ns. */
 static int64_t read_clock_ns(clockid_t id)
 {
 	struct timespec ts;

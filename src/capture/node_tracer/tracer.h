@@ -215,14 +215,15 @@ struct tracer_options {
  * 0; what does not work is in ret with the reason. */
 int tracer_probe(bool measure, struct tracer_caps *ret);
 
-/* ret is to be closed. 0; -errno with a sentence. That users' changes cannot be seen is no error. */
+/* Says that there is no tracer. Opens the tracer. ret is to be closed. 0; -errno with a sentence. That users'
+ * changes cannot be seen is no error. */
 int tracer_open(const struct tracer_options *options, struct tracer **ret, struct err *err);
 
 void tracer_close(struct tracer *t);
 /* What this tracer could get; as tracer_probe, without costs. */
 const struct tracer_caps *tracer_has(const struct tracer *t);
 
-/* For epoll: readable when tracer_drain has something to do. */
+/* A descriptor for epoll: readable when tracer_drain has something to do. */
 int tracer_fd(const struct tracer *t);
 /* Tells all that is there. Order: a process's fork, execs and exit by time; a file event after the fork and exec that
  * come before it and before the exit, as far as that can be known. Each drain costs about 10 us when there is nothing.
@@ -271,6 +272,7 @@ struct tracer_rate {
 	uint32_t uid;
 	uint64_t events, calls;
 };
+/* The rates of events of processes, those with most events first; how many there are, n at most. */
 size_t tracer_rates(struct tracer *t, struct tracer_rate *ret, size_t n);
 
 #endif

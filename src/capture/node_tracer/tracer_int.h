@@ -89,6 +89,7 @@ struct tracer {
 	char exe[12288], cwd[12288];
 };
 
+/* The time */
 int64_t tracer_now(const struct tracer *t);
 /* The tracer's time for a time of the monotonic clock, both in ns. */
 static inline int64_t tracer_time(const struct tracer *t, uint64_t monotonic)

@@ -81,7 +81,7 @@ static bool is_mount_wanted(const struct watch *w, const char *mount)
 	return false;
 }
 
-/* In place: \040 and the like in mountinfo. */
+/* Replaces escapes in place: \040 and the like in mountinfo. */
 static void unescape_mount_point(char *s)
 {
 	char *to = s;
@@ -111,7 +111,7 @@ static bool is_place_reached(struct watch *w, const struct place *place)
 	return w->there;
 }
 
-/* By `at`, where another way to it ended with the process that it led through. */
+/* Reaches a mount again: by `at`, where another way to it ended with the process that it led through. */
 static void reach_again(struct watch *w, struct place *place, const char *at, bool waits)
 {
 	struct helper_place seen;

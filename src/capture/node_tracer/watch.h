@@ -22,7 +22,8 @@ struct watch_options {
 	void *arg;
 };
 
-/* ret is to be closed. 0; -ENOTSUP: the kernel is too old; -errno; with a sentence. */
+/* Begins to watch the files of mounts. ret is to be closed. 0; -ENOTSUP: the kernel is too old; -errno; with a
+ * sentence. */
 int watch_open(const struct watch_options *options, struct watch **ret, struct err *err);
 
 void watch_close(struct watch *w);

@@ -66,7 +66,8 @@ static bool mentions_library(const char *text, size_t n, const char *word)
 	return memmem(text, n, word, strlen(word)) != NULL;
 }
 
-/* By the program at that name, or the interpreter of a script. FITS also where it cannot be read. */
+/* Can the library be preloaded into the command? By the program at that name, or the interpreter of a script. FITS
+ * also where it cannot be read. */
 static enum fits command_fits(const char *name)
 {
 	enum { HEAD = 262144 };

@@ -100,7 +100,7 @@ static void reap_children(struct worker *w, struct safe *f, int64_t since)
 	}
 }
 
-/* No child at all, not even one that has ended and was not reaped. */
+/* Is nobody left? No child at all, not even one that has ended and was not reaped. */
 static bool nobody_left(void)
 {
 	siginfo_t si;

@@ -42,7 +42,8 @@ static char *copy_or_null(const char *text)
 	return text ? strdup(text) : NULL;
 }
 
-/* It speaks for itself from here on. What it has of its parent it has as of the fork. */
+/* Begins a program of a process: it speaks for itself from here on. What it has of its parent it has as of the fork.
+ */
 static void sproc_start_image(struct sproc *p, const struct sproc *parent, uint32_t image)
 {
 	sproc_intent_drop(p);
@@ -527,7 +528,7 @@ static void handle_note_event(struct safe *f, struct sproc *p, const struct safe
 	}
 }
 
-/* By its kind. Kinds that are not known are passed over: the process may say anything. */
+/* Handles an event by its kind. Kinds that are not known are passed over: the process may say anything. */
 static void handle_sproc_event(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
 	struct ident *i;

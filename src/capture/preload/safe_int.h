@@ -163,7 +163,7 @@ void sproc_intent_drop(struct sproc *p);
 void text_reset(struct text *t);
 /* It has, and the program does not speak for itself. */
 void sproc_intent_commit(struct safe *f, struct sproc *p);
-/* It is about to exec; with the arguments that were told (args). */
+/* Notes that a process is about to exec, with the arguments that were told (args). */
 void sproc_intent(struct sproc *p, const struct safe_seen *x);
 void sproc_intent_args(struct sproc *from, struct sproc *p);
 /* A piece of a list's string. */

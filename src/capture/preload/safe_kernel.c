@@ -201,7 +201,7 @@ void safe_emit_status(struct safe *f, pid_t pid, int status)
 	          signaled ? (unsigned)status & 0x7f : (unsigned)(status >> 8) & 0xff, NULL, 0);
 }
 
-/* Those that have been there at two looks. */
+/* Adds children of a process: those that have been there at two looks. */
 static void scan_children(struct safe *f, struct sproc *parent, uint32_t of, uint32_t (*waiting)[2], size_t n)
 {
 	char name[64], text[8192];

@@ -116,7 +116,7 @@ static int compare_waiting(const void *pa, const void *pb)
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* Of one chunk. False: there is no room for more. */
+/* Reads the events of one chunk. False: there is no room for more. */
 static bool read_ring_chunk(struct safe_reader *r, uint32_t i, int64_t since, int64_t (*clock)(void))
 {
 	struct safe_chunk *c = reader_chunk(r, i);

@@ -151,7 +151,7 @@ struct stack {
 	size_t n, cap;
 };
 
-/* No memory: it is not looked at. */
+/* Puts a process onto the stack. No memory: it is not looked at. */
 static void push_pid(struct stack *k, pid_t pid)
 {
 	if (k->n == k->cap) {

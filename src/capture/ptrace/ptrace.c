@@ -304,7 +304,8 @@ static void any_stop(struct tracer *r, pid_t tid)
 		refuse_call(tid, k.refuse);
 }
 
-/* At the beginning of a call. Returns the request that lets it go on. k.refuse: the errno that it fails with. */
+/* Handles a stop at the beginning of a call. Returns the request that lets it go on. k.refuse: the errno that it
+ * fails with. */
 static int entry_stop(struct tracer *r, pid_t tid)
 {
 	struct ptrace_syscall_info info;

@@ -45,7 +45,7 @@ static int64_t slow_fs_clock_ns(void)
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
-/* For ever: what the tracer gives it, one at a time. */
+/* The thread that asks slow file systems. For ever: what the tracer gives it, one at a time. */
 static void *run_slow_fs_thread(void *arg)
 {
 	struct slow_fs *a = arg;
@@ -60,7 +60,7 @@ static void *run_slow_fs_thread(void *arg)
 	return NULL;
 }
 
-/* In the thread. False: it is held up, and will have done it some time. */
+/* Hands a piece of work in the thread. False: it is held up, and will have done it some time. */
 static bool hand_over_work(struct slow_fs *a, struct work *k)
 {
 	a->work = *k;

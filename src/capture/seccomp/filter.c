@@ -155,7 +155,8 @@ static unsigned load_arg(struct build *b, unsigned i)
 	return emit_filter_load(b, offsetof(struct seccomp_data, args) + 8 * i);
 }
 
-/* Of the calls of which every one may be stopped, whatever else is asked for. */
+/* How a call is answered that is stopped by what its argument says: of the calls of which every one may be stopped,
+ * whatever else is asked for. */
 static enum answer answer_by_length(enum call call)
 {
 	return call == CALL_ftruncate ? EMPTIES : call == CALL_ring_enter ? SUBMITS : TRAP;

@@ -11,8 +11,8 @@ static const char *const names[] = {
 #undef CALL
 };
 
-/* By the number's name and not the name's number: for calls that can also be made by way of another (socketcall) the
- * latter is none. -1: there is none. */
+/* The number of a call by its name: by the number's name and not the name's number: for calls that can also be made
+ * by way of another (socketcall) the latter is none. -1: there is none. */
 static int resolve_call_number(uint32_t arch, const char *name)
 {
 	int ret = -1;

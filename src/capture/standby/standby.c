@@ -16,7 +16,7 @@
 
 #define FEW_FILES 1024 /* numbers that are closed one by one where the kernel has no call for it */
 
-/* From the build folder, from beside this program, or from where it was installed. */
+/* Finds the standby's program: from the build folder, from beside this program, or from where it was installed. */
 static bool program_path(char *ret, size_t size)
 {
 	return io_own("../capture/standby/" STANDBY_NAME, "../" STEMMA_LIBDIR "/stemma/" STANDBY_NAME, ret, size) ||

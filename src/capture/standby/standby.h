@@ -13,7 +13,8 @@
 /* Starts it for run. memory: a descriptor of shared memory with struct notify_page at its beginning. life: the read end
  * of a pipe that every process of the recorder holds the other end of. Its process id, or -errno. */
 pid_t standby_start(int listener, int memory, int life, const char *run);
-/* Each standby that this user may see, oldest first; run: the 26 characters of its run. own: it is this user's. */
+/* Calls `each` of the standbys: each standby that this user may see, oldest first; run: the 26 characters of its
+ * run. own: it is this user's. */
 void standby_each(void (*each)(void *arg, pid_t pid, const char *run, bool own), void *arg);
 /* Is the process the standby of that run? */
 bool standby_is(pid_t pid, const char *run);

@@ -17,7 +17,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* By the process's total of written bytes; true where that cannot be read. */
+/* Has the process written since then? By the process's total of written bytes; true where that cannot be read. */
 static bool has_written_since(struct sup *s, struct proc *p, uint64_t before)
 {
 	uint64_t now = proc_wchar(s, p);
@@ -51,7 +51,7 @@ static void rival_add(struct sup *s, struct access *a, struct proc *other)
 	a->rival[free].wchar = proc_wchar(s, other);
 }
 
-/* p's part in f is over: whoever had p as a rival learns now whether p wrote. */
+/* Settles rivals: p's part in f is over: whoever had p as a rival learns now whether p wrote. */
 static void rivals_resolve(struct sup *s, struct file *f, struct proc *p)
 {
 	for (struct access *a = f->live; a; a = a->file_next)
@@ -69,7 +69,7 @@ static bool is_own_writing(const struct access *a)
 	return (a->mode & ACCESS_WRITE) && a->via == TERM_via_data && a->file->kind == TERM_kind_regular;
 }
 
-/* Into the lists of its file and its process. */
+/* Links an access into the lists of its file and its process. */
 static void link_live_access(struct access *a)
 {
 	a->file->met = true;
@@ -190,7 +190,7 @@ void accesses_look_at_written(struct sup *s, struct proc *p)
 	}
 }
 
-/* By how much a file time may be behind the clock that sup_stamp tells of. ns. */
+/* How much slack a file's times have: by how much a file time may be behind the clock that sup_stamp tells of. ns. */
 static int64_t time_slack(const struct file *f)
 {
 	const int64_t tick = 20000000, minute = 60000000000;
@@ -437,13 +437,15 @@ void access_conflicts(struct sup *s, struct proc *p, struct file *f, unsigned mo
 	}
 }
 
-/* Who logs its opens has many, and opens them again: swept too early, each time is an access of its own. */
+/* After how many passed accesses descriptors are looked at. Who logs its opens has many, and opens them again: swept
+ * too early, each time is an access of its own. */
 static unsigned sweep_at(const struct proc *p)
 {
 	return p->logging ? 8 * SWEEP_AT : SWEEP_AT;
 }
 
-/* Of those who count, what was counted is not known while what they opened is read. */
+/* Is looking at descriptors put off? Of those who count, what was counted is not known while what they opened is
+ * read. */
 static bool sweeps_later(const struct sup *s, const struct proc *p)
 {
 	return s->reading_opens && p->counted;

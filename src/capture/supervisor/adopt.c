@@ -19,7 +19,7 @@ struct pids {
 	size_t n, cap;
 };
 
-/* Without memory it is left out, and met later. */
+/* Adds a process to the list. Without memory it is left out, and met later. */
 static void add_pid(void *arg, pid_t pid)
 {
 	struct pids *l = arg;
@@ -151,7 +151,8 @@ static void adopt_one(struct sup *s, pid_t pid)
 	proc_shield(s, p);
 }
 
-/* Who was known and is over: when exactly, and how, nobody saw. The command's own end the keeper tells. */
+/* Tells of processes that are over: who was known and is over: when exactly, and how, nobody saw. The command's own
+ * end the keeper tells. */
 static void reap_known(struct sup *s)
 {
 	for (unsigned i = 0; i < KNOWN_MAX; i++) {
@@ -179,7 +180,8 @@ uint64_t adopt_root(const struct sup *s)
 	return 0;
 }
 
-/* All of the run: what is below the keeper, parents first, and what else the dead worker had met. */
+/* Takes over the processes all of the run: what is below the keeper, parents first, and what else the dead worker
+ * had met. */
 static void adopt_all(struct worker *w)
 {
 	struct sup *s = &w->sup;

@@ -67,7 +67,8 @@ static void handle_ptrace_call(struct sup *s, const struct trap *t)
 	p->unshielded = true;
 }
 
-/* It changes what it may do: from here on it shares no memory with the recorder. */
+/* Stops sharing memory with a process: it changes what it may do: from here on it shares no memory with the
+ * recorder. */
 static void stop_sharing_memory(struct sup *s, struct proc *p)
 {
 	p->confined = s->any_confined = true;

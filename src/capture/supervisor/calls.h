@@ -21,12 +21,12 @@ static inline struct rooted proc_rooted_near(const struct sup *s, const struct p
 
 /* ---- calls whose result is not seen yet (calls_pending.c) ---- */
 
-/* Before the call at stop t: what its paths mean is held on to, and a and b (NULL: one path) are the pending one's from
- * then on. NULL: no memory. */
+/* Notes a pending call, before the call at stop t: what its paths mean is held on to, and a and b (NULL: one path)
+ * are the pending one's from then on. NULL: no memory. */
 struct pending *pending_add(struct sup *s, struct proc *p, const struct trap *t, enum pending_op op, struct where *a,
                             struct where *b);
-/* Before a stop is handled, of what its thread has pending on file systems that may keep us waiting: looked at outside
- * of the lock, as what its call names. False as of sup_back. */
+/* Looks at pending calls before a stop is handled, of what its thread has pending on file systems that may keep us
+ * waiting: looked at outside of the lock, as what its call names. False as of sup_back. */
 bool pending_look(struct sup *s, pid_t tid);
 /* Is there one that takes a name from a file? One that may give a directory, and so all that is in it, other names? */
 bool pending_names(const struct sup *s);
@@ -54,6 +54,7 @@ void calls_handle_link(struct sup *s, struct proc *p, const struct trap *t, int 
 /* The name is looked at before it goes. */
 void calls_handle_unlink(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr);
 
+/* Handles a call that makes a file or folder. */
 void calls_handle_make(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr);
 void calls_handle_truncate(struct sup *s, struct proc *p, const struct trap *t);
 void calls_handle_ftruncate(struct sup *s, struct proc *p, const struct trap *t);
@@ -72,6 +73,7 @@ void calls_note_memory(struct sup *s);
 
 void calls_handle_mmap(struct sup *s, struct proc *p, const struct trap *t);
 void calls_handle_shmat(struct sup *s, struct proc *p, const struct trap *t);
+/* Tells that a process reads or writes the memory of another one. */
 void calls_handle_process_vm(struct sup *s, struct proc *p, const struct trap *t);
 
 #endif

@@ -20,8 +20,8 @@ enum logged {
 	LOGGED_STOPPED, /* it did stop, and was let go on unseen */
 	LOGGED_MADE
 };
-/* p has opened a file to read, by an absolute path without a stop, at that time. 0, or -errno: it cannot be found (any
- * more). */
+/* Tells of an open: p has opened a file to read, by an absolute path without a stop, at that time. 0, or -errno: it
+ * cannot be found (any more). */
 int calls_open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags, enum logged how, int64_t time,
                       struct logged_file *ret);
 /* Tells of an open where it is known which file the kernel has opened (how: LOGGED_MADE or LOGGED_LATE). 0; -ESTALE:
@@ -32,7 +32,7 @@ int calls_open_known(struct sup *s, struct proc *p, const char *path, unsigned f
  * -errno. */
 int calls_open_descriptor(struct sup *s, struct proc *p, int fd, unsigned flags, int64_t time,
                           const struct opened_id *id);
-/* p may have opened that, as its own path says, at that time. 0 or -errno. */
+/* Tells of a possible open: p may have opened that, as its own path says, at that time. 0 or -errno. */
 int calls_open_possible(struct sup *s, struct proc *p, const char *path, unsigned flags, int64_t time);
 /* Tells that the process opened the same file again, n times from `time` on, as the file was when it was looked at.
  */

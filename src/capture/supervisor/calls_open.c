@@ -70,7 +70,7 @@ static unsigned access_mode_of_open(unsigned flags)
 	       (flags & O_TRUNC ? ACCESS_TRUNC | ACCESS_WRITE : 0u);
 }
 
-/* Of an open of a FIFO. To write without waiting fails where nobody reads. */
+/* Does an open wait for another process? Of an open of a FIFO. To write without waiting fails where nobody reads. */
 static bool waits_for_other(unsigned flags, unsigned mode)
 {
 	unsigned both = ACCESS_READ | ACCESS_WRITE;
@@ -242,7 +242,7 @@ int calls_open_possible(struct sup *s, struct proc *p, const char *path, unsigne
 	return rc;
 }
 
-/* n opens of one file for reading, as one access. */
+/* Adds n opens of one file for reading, as one access. */
 static void add_opens(struct sup *s, struct proc *p, const struct logged_file *what, bool sure, int64_t time,
                       unsigned n)
 {

@@ -308,8 +308,8 @@ static bool emit_times(struct sup *s, struct pending *d)
 	return true;
 }
 
-/* Of several who create one path with O_EXCL, one succeeds. Who has the file is it; who has not may have closed it
- * again. */
+/* Is the created file this process's? Of several who create one path with O_EXCL, one succeeds. Who has the file is
+ * it; who has not may have closed it again. */
 static bool holds_created_file(struct sup *s, struct pending *d, const struct statx *st)
 {
 	struct file *f = file_get(s, d->a, true, st);

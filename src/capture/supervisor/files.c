@@ -28,7 +28,7 @@ struct fingerprint fingerprint_of(const struct statx *st)
 	return (struct fingerprint){true, st->stx_size, fileid_time(&st->stx_mtime), fileid_time(&st->stx_ctime)};
 }
 
-/* In ns; 0: the file system does not tell. */
+/* The time of birth in ns; 0: the file system does not tell. */
 static int64_t birth_of(const struct statx *st)
 {
 	return st->stx_mask & STATX_BTIME ? fileid_time(&st->stx_btime) : 0;
@@ -57,7 +57,7 @@ static void file_free(struct sup *s, struct file *f)
 	free(f);
 }
 
-/* It is not found any longer by its identity. */
+/* Takes a file out of the table: it is not found any longer by its identity. */
 static void file_unhash(struct sup *s, struct file *f)
 {
 	struct file **at = &s->files[file_hash_slot(f->dev, f->ino)];
@@ -290,7 +290,7 @@ static bool may_notice(const struct statx *st, const struct fs_domain *d)
 	return (S_ISREG(st->stx_mode) || S_ISCHR(st->stx_mode)) && !descriptor_is_near(st, d->type);
 }
 
-/* It is one of the files known from now on. group: of its hard links, 0 none. */
+/* Tells of a new file: it is one of the files known from now on. group: of its hard links, 0 none. */
 static struct file *emit_new_file(struct sup *s, struct file *f, uint64_t group)
 {
 	/* The two ends of a pair are two inodes and one channel. */

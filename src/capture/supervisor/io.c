@@ -126,7 +126,7 @@ static struct access *live_access(const struct proc *p, const struct file *f, un
 	return found;
 }
 
-/* Of a file that p has open, though nobody saw how. */
+/* Begins an access of a file that p has open, though nobody saw how. */
 static struct access *begin_unseen_access(struct sup *s, struct proc *p, struct file *f, unsigned mode,
                                           const struct statx *st)
 {
@@ -248,7 +248,7 @@ static bool enter_mmap(struct sup *s, struct proc *p, struct task *k, const stru
 	return true;
 }
 
-/* By what is particular to some calls. False: this one moves nothing that is counted. */
+/* Finds what a call moves, by what is particular to some calls. False: this one moves nothing that is counted. */
 static bool find_move(struct sup *s, struct proc *p, struct task *k, const struct trap *t, const struct io_row *r,
                       struct move *m)
 {
@@ -480,7 +480,8 @@ static bool shows_in_totals(const struct file *f, unsigned way)
 	return f->kind == TERM_kind_regular ? way == ACCESS_WRITE && file_cannot_be_cloned(f) : is_stream_in_totals(f);
 }
 
-/* That no byte was moved one way is known where what was counted is all, or the kernel has counted none at all. */
+/* Is it shown that the access moved no byte? That no byte was moved one way is known where what was counted is all,
+ * or the kernel has counted none at all. */
 static bool is_shown_unmoved(struct sup *s, const struct access *a, unsigned way)
 {
 	struct proc *p = a->proc;
@@ -510,7 +511,7 @@ static void add_sums(const struct access *a, struct io_known *k)
 	}
 }
 
-/* Without that every call was seen, bytes of 0 prove nothing. */
+/* Fills in what is known of an access's bytes. Without that every call was seen, bytes of 0 prove nothing. */
 static void known_sums(struct sup *s, const struct access *a, struct io_known *k)
 {
 	add_sums(a, k);

@@ -30,9 +30,9 @@ struct known {
 };
 
 struct proc;
-/* p as it is now. */
+/* Notes a process for the next worker: p as it is now. */
 void known_note(struct known *k, const struct proc *p);
-/* p is over. */
+/* Forgets a process for the next worker: p is over. */
 void known_forget(struct known *k, const struct proc *p);
 /* The process of that number, start time and nothing else; NULL: not known. */
 struct known_proc *known_find(struct known *k, pid_t pid, int64_t started);

@@ -25,7 +25,7 @@ struct libraries {
 	size_t nloaders;
 };
 
-/* By the last 16 bits: it may be wrong about others. */
+/* Is the address in a library that is of no use? By the last 16 bits: it may be wrong about others. */
 static bool is_other(const struct libraries *libs, uint64_t ip)
 {
 	size_t n = libs->nothers < OTHERS ? libs->nothers : OTHERS;

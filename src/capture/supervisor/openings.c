@@ -240,7 +240,7 @@ static bool has_access(const struct proc *p, const struct file *f, unsigned mode
 	return !mode;
 }
 
-/* It was another file: one that it has open and of which nobody has told? */
+/* Finds the file that was really opened: it was another file: one that it has open and of which nobody has told? */
 static bool find_other(struct sup *s, const struct opening *e)
 {
 	bool found = false;

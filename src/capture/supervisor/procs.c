@@ -107,7 +107,7 @@ static bool read_wchar(const struct proc *p, bool first_thread, uint64_t *ret)
 	return read_process_io(p, first_thread, text, sizeof(text)) && parse_named_figure(text, "wchar: ", ret);
 }
 
-/* Into p->wchar and p->rchar. */
+/* Reads the kernel's counts of bytes into p->wchar and p->rchar. */
 static bool read_io_totals(struct proc *p, bool first_thread)
 {
 	char text[512];
@@ -137,8 +137,9 @@ bool proc_moved_none(struct sup *s, struct proc *p, bool write)
 	return write ? w != UINT64_MAX && w == p->wchar_exec : w != UINT64_MAX && !p->execn && p->rchar == 0;
 }
 
-/* From its first child on, its bytes are read without its children's. Until then the process's were, with those of
- * children that never stopped: the difference goes on being added, so that what was read then can be compared. */
+/* Begins to count a process's own bytes. From its first child on, its bytes are read without its children's. Until
+ * then the process's were, with those of children that never stopped: the difference goes on being added, so that
+ * what was read then can be compared. */
 static void begin_own_totals(struct proc *p)
 {
 	uint64_t before, own, after;

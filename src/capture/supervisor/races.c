@@ -10,7 +10,7 @@ static void doubt(struct access *a)
 	a->doubtful |= a->sure && a->count == 1;
 }
 
-/* p may have opened f. That it emptied it is not taken for granted. */
+/* Tells of a possible access: p may have opened f. That it emptied it is not taken for granted. */
 static void may_have_opened(struct sup *s, struct proc *p, struct file *f, unsigned mode, int64_t time)
 {
 	mode &= ACCESS_READ | ACCESS_WRITE | ACCESS_APPEND;
@@ -96,7 +96,7 @@ static void gather(struct racers *r, const struct access *a, unsigned mode)
 	r->v[r->n++].time = a->start;
 }
 
-/* Each of them may have opened f instead. */
+/* Tells of possible accesses: each of them may have opened f instead. */
 static void tell_racers(struct sup *s, const struct racers *r, struct file *f)
 {
 	for (unsigned i = 0; f && i < r->n; i++)
@@ -117,7 +117,8 @@ static void lose_name(struct sup *s, const struct pending *d, struct file *f)
 	tell_racers(s, &r, successor(d, f));
 }
 
-/* Who looked for the name and found nothing. since: also who did that later, whatever has become of it. */
+/* Handles that a file gets a name: who looked for the name and found nothing. since: also who did that later,
+ * whatever has become of it. */
 static void get_name(struct sup *s, const struct pending *d, struct file *f, const char *name, int64_t since)
 {
 	struct racers r = {.n = 0};

@@ -22,8 +22,8 @@ struct listed {
 
 /* How many it has open; 0: that cannot be told. Asked of the kernel once a stop. */
 uint64_t table_count(struct sup *s, const struct proc *p);
-/* At the stop of p, before anything of it is handled: lists what is to be listed. handed: a call that hands descriptors
- * on. False as of sup_back. *ret_left: the lock was left. */
+/* Lists descriptors at the stop of p, before anything of it is handled: lists what is to be listed. handed: a call
+ * that hands descriptors on. False as of sup_back. *ret_left: the lock was left. */
 bool table_list_apart(struct sup *s, struct proc *p, bool handed, bool *ret_left);
 /* What was listed of p at this stop; handed: with what an exec closes. NULL: nothing. */
 const struct listed *table_listed(const struct proc *p, bool handed, size_t *ret_n);

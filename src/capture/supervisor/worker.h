@@ -127,7 +127,8 @@ bool traced_serve(struct traced *t, void (*ended)(void *arg, pid_t pid, int stat
 void worker_signals(struct worker *w);
 void worker_take_signals(struct worker *w);
 void worker_command_ended(struct worker *w, int status);
-/* To the keeper: the command has ended, whatever of the record is still to be written. */
+/* Tells the keeper that the command has ended, whatever of the record is still to be
+ * written. */
 void worker_emit_ended(struct worker *w, int status);
 /* Is the server's thread held up where it looks at something? To be asked every few milliseconds. */
 bool worker_held_up(struct worker *w);

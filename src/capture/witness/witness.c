@@ -147,8 +147,8 @@ static void *listen_at_once(void *arg)
 	return NULL;
 }
 
-/* At the first pipe, tried once; where somebody can take the lock it starts the thread that waits for reports. NULL:
- * pipes are not watched. */
+/* Begins to watch pipes: at the first pipe, tried once; where somebody can take the lock it starts the thread that
+ * waits for reports. NULL: pipes are not watched. */
 static struct witnesses *begin_witnesses(struct sup *s)
 {
 	if (s->witnesses || s->unwitnessed)
@@ -254,7 +254,7 @@ static bool waits_elsewhere(const struct proc *p, const struct file *pipe, enum 
 	return effect != EFFECT_OTHER;
 }
 
-/* That what h's process had moved is what it has moved by now, and no call of it goes on. */
+/* Is it still as it was: that what h's process had moved is what it has moved by now, and no call of it goes on. */
 static bool is_still(struct sup *s, const struct holder *h, uint64_t since)
 {
 	struct proc *p = h->live->proc;
@@ -636,7 +636,7 @@ static void witness_listen(struct sup *s)
 	take_reports(s, WAY_WRITE);
 }
 
-/* All of it; nothing is decided. */
+/* Releases the watching of pipes: all of it; nothing is decided. */
 static void witness_free(struct sup *s)
 {
 	struct witnesses *all = s->witnesses;

@@ -45,7 +45,7 @@ static ssize_t receive_question(int fd, void *p)
 	return n;
 }
 
-/* All of it, or false. */
+/* Sends all of it, or false. */
 static bool send_reply(int fd, const void *p, size_t n)
 {
 	ssize_t r;

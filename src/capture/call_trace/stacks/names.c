@@ -256,8 +256,8 @@ static void end_name_line(const struct place_names *t, const char *file)
 	putc('\n', t->to);
 }
 
-/* By debug information: what was inlined there, innermost first, and the function. False: there is none of that place,
- * and nothing was printed. */
+/* Prints the names of a place by debug information: what was inlined there, innermost first, and the function.
+ * False: there is none of that place, and nothing was printed. */
 static bool print_debug_names(const struct place_names *t, Dwfl_Module *mod, Dwarf_Addr at)
 {
 	Dwarf_Addr bias;
@@ -343,8 +343,8 @@ static uint64_t find_function_start(Elf *elf, uint64_t at)
 	return 0;
 }
 
-/* By debug information, else by the symbol, else as FILE+0xOFFSET of the function's begin; nothing where that is not
- * known either. */
+/* Prints the names of a place by debug information, else by the symbol, else as FILE+0xOFFSET of the function's
+ * begin; nothing where that is not known either. */
 static void print_place_names(const struct place_names *t, Dwfl_Module *mod, Elf *elf, Dwarf_Addr bias,
                               const char *path)
 {
@@ -396,7 +396,7 @@ static bool unescape_path(const char *p, char ret[NAME])
 	return !*p && ret[0] == '/';
 }
 
-/* By build-id; a module without one by size and time (ns). */
+/* Is it the same program or library, by build-id; a module without one by size and time (ns). */
 static bool is_same_module(Dwfl_Module *mod, int fd, const char *identity, size_t n)
 {
 	char text[160] = "";
@@ -458,8 +458,9 @@ static void print_module_names(struct module *m, FILE *to)
 		close(fd);
 }
 
-/* In a process of its own, which may die or wait: libdw opens what the file names, which may be a FIFO that nobody
- * writes to. What it found is printed as a whole or not at all. -ETIMEDOUT, or 0. */
+/* Prints the names of a module's places, in a process of its own, which may die or wait: libdw opens what the file
+ * names, which may be a FIFO that nobody writes to. What it found is printed as a whole or not at all. -ETIMEDOUT,
+ * or 0. */
 static int print_names_apart(struct module *m, FILE *to)
 {
 	const struct rlimit memory = {MEMORY_MOST, MEMORY_MOST}, none = {0, 0};

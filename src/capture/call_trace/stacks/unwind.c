@@ -49,7 +49,8 @@ struct unwinder {
 /* libdw's callbacks that find files have no argument of ours. */
 static struct unwinder *current;
 
-/* From what came with the question, else page by page from the process. How many bytes could be read. */
+/* Reads memory of the stack, from what came with the question, else page by page from the process. How many bytes
+ * could be read. */
 static size_t read_stack_memory(struct unwinder *u, uint64_t at, void *ret, size_t n)
 {
 	unsigned char *to = ret;
@@ -316,8 +317,8 @@ static void end_process(struct process *p)
 	*p = (struct process){0};
 }
 
-/* Of the process that is asked about: one that is known, else the place of the one that was used longest ago. NULL:
- * libdwfl cannot. */
+/* Begins to unwind stacks of the process that is asked about: one that is known, else the place of the one that was
+ * used longest ago. NULL: libdwfl cannot. */
 static struct process *attach_process(struct unwinder *u)
 {
 	static const Dwfl_Callbacks callbacks = {.find_elf = find_elf, .find_debuginfo = find_debuginfo};

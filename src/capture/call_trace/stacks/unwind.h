@@ -31,6 +31,7 @@ struct unwound {
  * n_words 0 where it must not be kept. */
 void unwinder_stack(struct unwinder *u, const struct stack_question *q, const void *bytes, struct unwound *ret);
 
+/* Forgets a process that has ended or called exec. Nothing if it is not held. */
 void unwinder_forget(struct unwinder *u, pid_t pid);
 
 #endif

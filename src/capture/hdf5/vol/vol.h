@@ -57,7 +57,7 @@ struct vol_later {
 extern struct h5_lib *vol_lib;
 /* Is anything noted? */
 bool vol_on(void);
-/* Of these classes (h5_wants, h5_sees)? */
+/* Are objects recorded of these classes (h5_wants, h5_sees)? */
 bool vol_wants(uint32_t classes);
 bool vol_sees(uint32_t classes);
 /* An object of the connector under ours; NULL for NULL. The caller's until vol_free, which frees `later`, too. */
@@ -117,9 +117,9 @@ bool vol_soft(const struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl);
  * where its data lies in other files that is a gap. */
 void vol_attributes(struct vol *v, const H5VL_loc_params_t *where, struct h5_obj *o, hid_t dxpl);
 void vol_shape(struct vol *v, struct h5_obj *o, hid_t dxpl);
-/* It was made or opened at that time. */
+/* Notes an object: it was made or opened at that time. */
 void vol_opened(struct vol *v, enum h5_few_op op, int64_t t, hid_t dxpl);
-/* It was opened by a name, which may be a link's. vol_file_opened: t: when the call began. */
+/* Notes a link: it was opened by a name, which may be a link's. vol_file_opened: t: when the call began. */
 void vol_followed(struct vol *at, const H5VL_loc_params_t *where, const char *name, struct vol *v, hid_t dxpl);
 void vol_file_opened(struct vol *v, const char *name, bool made, int64_t t, hid_t dxpl);
 /* The attribute of that name of the object at a place; NULL where the place is a number. */

@@ -271,7 +271,8 @@ static herr_t get_wrap_ctx(const void *p, void **ret)
 	return H5(H5VLget_wrap_ctx)(v->under, v->id, &c->under);
 }
 
-/* Of what the connector under ours opened for HDF5 itself. NULL: it failed. HDF5 gives it back by unwrap_object. */
+/* Wraps an object that the connector under ours opened for HDF5 itself. NULL: it failed. HDF5 gives it back by
+ * unwrap_object. */
 static void *wrap_object(void *obj, H5I_type_t type, void *ctx)
 {
 	const struct context *c = ctx;
@@ -326,7 +327,8 @@ static herr_t opt_query(void *obj, H5VL_subclass_t class, int type, uint64_t *re
 	return H5(H5VLintrospect_opt_query)(v->under, v->id, class, type, ret);
 }
 
-/* When the request is over, what was noted for later counts as done or failed. Negative if it failed. */
+/* Waits for a request of HDF5: when the request is over, what was noted for later counts as done or failed. Negative
+ * if it failed. */
 static herr_t request_wait(void *r, uint64_t timeout, H5VL_request_status_t *ret)
 {
 	struct vol *v = r;

@@ -84,7 +84,8 @@ static herr_t get_file(void *obj, H5VL_file_get_args_t *args, hid_t dxpl, void *
 	return r;
 }
 
-/* With the access list of the connector below in *place, which is as before at the end. Negative: it failed. */
+/* Calls the connector below with the access list of the connector below in *place, which is as before at the end.
+ * Negative: it failed. */
 static herr_t call_by_name(hid_t access, hid_t *place, H5VL_file_specific_args_t *args, hid_t dxpl, void **req)
 {
 	hid_t id, list = vol_access(access, &id);

@@ -109,7 +109,7 @@ uint32_t entry_put(int fd, uint32_t flags);
  * `from` is not known, `to` is found out about when it is used. */
 struct entry *entry_learn(int fd);
 void entry_dup(int from, int to);
-/* Before fd is closed. */
+/* Tells that a descriptor is closed. Before fd is closed. */
 void entry_close(int fd);
 /* Takes what is known of fd out of the table, when fd is closed: *ret is a copy of it. False: fd has nothing,
  * somebody else took it, or it is of a kind that is not recorded. */
@@ -125,7 +125,7 @@ void entry_close_range(unsigned first, unsigned last);
  * given: what was opened, relative to dirfd, NULL not known. */
 struct words;
 void entry_identify(struct safe_out *o, int fd, int dirfd, const char *given, struct words *path);
-/* All descriptors there are, as SAFE_HELD. */
+/* Tells of all descriptors there are, as SAFE_HELD. */
 void entry_walk(void);
 /* r bytes, or a failure, of a call that began at t0. */
 void entry_count(int fd, bool write, unsigned api, int64_t t0, int64_t r, bool total);

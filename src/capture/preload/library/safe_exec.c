@@ -157,8 +157,9 @@ static enum fits elf_fits(int fd, struct going *g, long n)
 	return !interpreted ? FITS_STATIC : needs_asan(fd, g, nph) ? FITS_ASAN : FITS;
 }
 
-/* Of the program at this path; *ret_privileged: it is set-id, and the dynamic linker will leave us out by itself. What
- * cannot be looked at fits: then the exec fails, or the program is run all the same. */
+/* Can the library be loaded into the program? Of the program at this path; *ret_privileged: it is set-id, and the
+ * dynamic linker will leave us out by itself. What cannot be looked at fits: then the exec fails, or the program is
+ * run all the same. */
 static enum fits check_program_fits(struct going *g, int dirfd, const char *path, int flags, bool *ret_privileged)
 {
 	unsigned char *head = g->head;
@@ -281,14 +282,14 @@ static struct env env_look(char *const *v)
 
 extern char safe_region_var[];
 
-/* In bytes, for the array and the words that are changed in it. */
+/* How much room the new environment takes, in bytes, for the array and the words that are changed in it. */
 static size_t env_room(const struct env *e)
 {
 	size_t n = (e->n + 4) * sizeof(char *) + sizeof(safe_library) + 128;
 	return n + (e->preload ? strlen(e->preload) : 0) + (e->asan ? strlen(e->asan) : 0);
 }
 
-/* With a 0 behind it, which is where it points to. */
+/* Appends a text, with a 0 behind it, which is where it points to. */
 static char *append_text(char *p, const char *text, size_t n)
 {
 	memcpy(p, text, n);
@@ -354,8 +355,8 @@ static char *const *env_make(char *const *v, const struct env *e, enum fits f, v
 	return out;
 }
 
-/* Behind a filter the next program is not to ask the kernel for anything on our behalf: without the region it does not.
- */
+/* Copies an environment without what takes us along. Behind a filter the next program is not to ask the kernel for
+ * anything on our behalf: without the region it does not. */
 static void env_without(char *const *v, char **out)
 {
 	size_t n = 0;
@@ -411,7 +412,7 @@ static bool is_text(const char *s)
 	return safe_self && safe_peek(s, &byte, 1); /* without a record there is nothing to be told: the exec goes by */
 }
 
-/* In pieces, ARGS_MAX bytes at most. */
+/* Tells the arguments of an exec, in pieces, ARGS_MAX bytes at most. */
 static void emit_exec_arguments(char *const *argv)
 {
 	size_t sum = 0;
@@ -492,7 +493,8 @@ static void exec_failed(const char *path)
 	errno = keep;
 }
 
-/* Without the region, but free to ask the kernel: the library still takes itself out where it would break a program. */
+/* Is the library here alone? Without the region, but free to ask the kernel: the library still takes itself out
+ * where it would break a program. */
 static bool safe_alone(void)
 {
 	return safe_self && safe_gone && !safe_quiet;

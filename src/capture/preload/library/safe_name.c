@@ -12,7 +12,7 @@ struct naming {
 	struct words a, b;
 };
 
-/* Of the generation what is to be had; false: it is not there. */
+/* Identifies a file. Of the generation what is to be had; false: it is not there. */
 static bool stat_with_generation(int dirfd, const char *path, int flags, struct safe_stat *ret)
 {
 	bool there = stat_path(dirfd, path, flags, ret);

@@ -222,7 +222,7 @@ static unsigned char *append_bytes(unsigned char *p, const void *from, size_t n)
 	return p + n;
 }
 
-/* Of a string that is too long for one event the beginning goes ahead. */
+/* Emits the head of a long text: of a string that is too long for one event the beginning goes ahead. */
 static void emit_head(struct safe_out *o, int i, size_t most)
 {
 	struct safe_out head = {.e = o->e, .len = {o->len[i] - most}, .str = {o->str[i]}};

@@ -115,7 +115,7 @@ void stat_gen(int dirfd, const char *path, int flags, struct safe_stat *st)
 	st->flags |= SAFE_HAS_GEN;
 }
 
-/* In digits, with a 0 behind them, which is where it points to. */
+/* Appends a number in digits, with a 0 behind them, which is where it points to. */
 static char *append_number(char *p, unsigned n)
 {
 	char digits[12];
@@ -537,7 +537,7 @@ static void row_add(struct safe_row *row, int64_t t0, int64_t r)
 	ADD(row->sizes[size_class((uint64_t)r)], 1);
 }
 
-/* Of a call on a file that has no counters of its own: it is said by itself. */
+/* Tells of a call on a file that has no counters of its own: it is said by itself. */
 static void count_alone(uint32_t oid, bool write, unsigned api, int64_t t0, int64_t r)
 {
 	struct safe_row row = {.api = (uint8_t)api, .write = write};

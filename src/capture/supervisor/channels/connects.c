@@ -175,7 +175,7 @@ static int socket_copy(const struct proc *p, int fd, uint64_t *ret_ino)
 	return copy;
 }
 
-/* Of SOL_SOCKET; -1: it cannot be told. */
+/* An option (SOL_SOCKET) of a socket; -1: it cannot be told. */
 static int socket_option(int fd, int option)
 {
 	int v = -1;
@@ -183,7 +183,7 @@ static int socket_option(int fd, int option)
 	return getsockopt(fd, SOL_SOCKET, option, &v, &n) == 0 ? v : -1;
 }
 
-/* Of one that makes connections, and may fail. */
+/* Is the outcome of a connect known? Of one that makes connections, and may fail. */
 static bool connects_for_sure(int fd)
 {
 	int domain = socket_option(fd, SO_DOMAIN), type = socket_option(fd, SO_TYPE);
@@ -205,8 +205,8 @@ static bool shares_network(int fd)
 	return same;
 }
 
-/* Of a socket whose call has come back. SO_ERROR is not asked, since that takes the error from the program.
- * OUTCOME_GOES_ON: it is not decided yet. */
+/* What became of a socket whose call has come back. SO_ERROR is not asked, since that takes the error from the
+ * program. OUTCOME_GOES_ON: it is not decided yet. */
 static enum outcome socket_outcome(int fd)
 {
 	struct sockaddr_storage peer;
@@ -316,8 +316,8 @@ void connects_end(struct sup *s, const struct proc *p)
 	}
 }
 
-/* Who waits in another call, or is no more, is back from the connect. Of who runs that is not known: it may be on its
- * way there. */
+/* Is the thread back from its connect? Who waits in another call, or is no more, is back from the connect. Of who
+ * runs that is not known: it may be on its way there. */
 static bool is_back(const struct connecting *c)
 {
 	enum call call = CALL_connect;

@@ -11,7 +11,8 @@
 
 #include "capture/supervisor/super.h"
 
-/* Before thread tid of p connects its descriptor fd to the address u of got bytes, which is access a. */
+/* Notes a connect, before thread tid of p connects its descriptor fd to the address u of got bytes, which is access
+ * a. */
 void connects_begin(struct sup *s, struct access *a, pid_t tid, int fd, const union address *u, ssize_t got);
 /* The thread is stopped again, so its call has come back. */
 void connects_back(struct sup *s, pid_t tid);

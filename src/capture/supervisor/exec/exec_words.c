@@ -81,7 +81,7 @@ struct heads {
 	size_t len[2 * EXEC_STRINGS];
 };
 
-/* In the order of their addresses: nearly in it they are already, so by insertion. */
+/* Sorts texts in the order of their addresses: nearly in it they are already, so by insertion. */
 static void sort_by_place(const uint64_t *at, size_t n, unsigned char order[2 * EXEC_STRINGS])
 {
 	for (size_t i = 0; i < n; i++) {
@@ -92,9 +92,10 @@ static void sort_by_place(const uint64_t *at, size_t n, unsigned char order[2 * 
 	}
 }
 
-/* At least EXEC_CHUNK bytes of each of n strings, but never past a page that a string begins in. Strings that lie one
- * behind the other are read as one piece, for what costs is each piece (0.3 us): so does an environment, though a shell
- * hands it on in another order. False: not all of them came; n is 2 * EXEC_STRINGS at most. */
+/* Reads the beginnings of texts: at least EXEC_CHUNK bytes of each of n strings, but never past a page that a string
+ * begins in. Strings that lie one behind the other are read as one piece, for what costs is each piece (0.3 us): so
+ * does an environment, though a shell hands it on in another order. False: not all of them came; n is 2 *
+ * EXEC_STRINGS at most. */
 static bool read_heads(pid_t tid, const uint64_t *at, size_t n, struct heads *ret)
 {
 	struct iovec here[2 * EXEC_STRINGS], there[2 * EXEC_STRINGS];
@@ -233,14 +234,16 @@ static _Thread_local struct last_env { /* words are read outside of the lock */
 	} end[EXEC_STRINGS];
 } last_env;
 
-/* Of the last one's variable i the bytes, with the NUL; and as it is recorded, nothing if it is not. */
+/* A variable of the last environment as it was read: of the last one's variable i the bytes, with the NUL; and as it
+ * is recorded, nothing if it is not. */
 static struct str last_raw(const struct last_env *l, size_t i)
 {
 	size_t from = i ? l->end[i - 1].raw : 0;
 	return str_n(l->raw.p + from, l->end[i].raw - from);
 }
 
-/* Of the last environment that was told of, words as they were told. */
+/* A variable of the last environment as it was told: of the last environment that was told of, words as they were
+ * told. */
 static struct str last_emitted_environment(const struct last_env *l, size_t i)
 {
 	size_t from = i ? l->end[i - 1].said : 0;

@@ -23,8 +23,9 @@ const char *dirs_name(int fd, struct dir_id *id);
 /* Directories may have got other names. */
 void dirs_forget(void);
 
-/* Of absolute paths that are looked at one after the other, as a log has them, the directories are held that come again
- * and again: a thread does so from dirs_turn_begin to dirs_turn_end, while the run changes no name. */
+/* Begins to hold folders. Of absolute paths that are looked at one after the other, as a log has them, the
+ * directories are held that come again and again: a thread does so from dirs_turn_begin to dirs_turn_end, while the
+ * run changes no name. */
 void dirs_turn_begin(void);
 void dirs_turn_end(void);
 /* The directory of such a path, and its canonical name where that is wanted. The descriptor and the name are valid

@@ -92,7 +92,7 @@ static struct asker *asker_of(uint64_t dev)
 	return ret && ret->begun ? ret : NULL;
 }
 
-/* For pthread_cond_timedwait by CLOCK_MONOTONIC. */
+/* The time at which a wait ends, for pthread_cond_timedwait by CLOCK_MONOTONIC. */
 static struct timespec deadline_after(int64_t ns)
 {
 	struct timespec until;

@@ -16,8 +16,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* By the file, where a filter around the run refuses the call: three calls for one. Bytes that came, in order; -EPERM,
- * -EFAULT, -errno where none did. */
+/* Reads memory of a process: by the file, where a filter around the run refuses the call: three calls for one. Bytes
+ * that came, in order; -EPERM, -EFAULT, -errno where none did. */
 static ssize_t read_mem(pid_t tid, const struct iovec *here, const struct iovec *there, size_t n)
 {
 	char name[48];

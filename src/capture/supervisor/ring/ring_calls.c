@@ -114,7 +114,8 @@ static void handle_open2(struct sup *s, struct proc *p, const struct trap *t, co
 		calls_handle_open(s, p, t, c->fd, c->addr, (unsigned)how.flags, how.resolve);
 }
 
-/* By a descriptor of the ring's own it is not known which file: that is a gap. */
+/* Handles a truncation through io_uring: by a descriptor of the ring's own it is not known which file: that is a
+ * gap. */
 static void handle_cut(struct sup *s, struct proc *p, const struct trap *t, const struct ring_call *c)
 {
 	struct trap cut = *t;
@@ -127,7 +128,7 @@ static void handle_cut(struct sup *s, struct proc *p, const struct trap *t, cons
 	calls_handle_ftruncate(s, p, &cut);
 }
 
-/* By what the call does with names. */
+/* Handles a change of names through io_uring, by what the call does with names. */
 static void handle_names(struct sup *s, struct proc *p, const struct trap *t, const struct ring_call *c, enum effect e)
 {
 	switch (e) {

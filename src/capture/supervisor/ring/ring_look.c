@@ -78,7 +78,7 @@ static const char *map_whole(int fd, off_t at, size_t n)
 	return NULL;
 }
 
-/* Of this process's descriptors. False also where it cannot be asked. */
+/* Is the descriptor an io_uring? Of this process's descriptors. False also where it cannot be asked. */
 static bool is_ring(int fd)
 {
 	static const char is[] = "anon_inode:[io_uring]";

@@ -79,7 +79,8 @@ static struct ring *find_ring(struct sup *s, struct proc *p, int fd)
 	return NULL;
 }
 
-/* By the number that the thread has registered it by, which is known only of a process that has one. */
+/* Finds the io_uring of a process, by the number that the thread has registered it by, which is known only of a
+ * process that has one. */
 static struct ring *find_only_ring(const struct sup *s, const struct proc *p)
 {
 	struct ring *found = NULL;
@@ -140,7 +141,7 @@ static void ring_free(struct sup *s, struct ring **at)
 	s->rings->n--;
 }
 
-/* That of the process, thread (0: known) and descriptor, but for `but`. */
+/* Forgets an io_uring: that of the process, thread (0: known) and descriptor, but for `but`. */
 static void forget_ring(struct sup *s, const struct ring *but, uint64_t num, pid_t tid, int fd)
 {
 	struct ring **at = &s->rings->all;

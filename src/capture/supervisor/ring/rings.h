@@ -21,7 +21,7 @@
 void rings_trap(struct sup *s, struct proc *p, const struct trap *t);
 /* A shared writable mapping is made by who has made a ring; so, too. */
 void rings_mapped(struct sup *s, struct proc *p, const struct trap *t);
-/* At any stop, where a pending call waits for a result: which have come. */
+/* Looks for results of io_uring at any stop, where a pending call waits for a result: which have come. */
 void rings_back(struct sup *s);
 /* The process is over. */
 void rings_end(struct sup *s, const struct proc *p);

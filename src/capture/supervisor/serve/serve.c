@@ -116,7 +116,7 @@ static void spare_give(struct worker *w, struct serving *s)
 	pthread_mutex_unlock(&w->pool);
 }
 
-/* From now on it receives; only one does. */
+/* Lets a thread receive stops: from now on it receives; only one does. */
 static void let_receive(struct worker *w, struct serving *s)
 {
 	__atomic_store_n(&w->serving, s, __ATOMIC_RELEASE);
@@ -234,7 +234,8 @@ void serve_minute(struct worker *w)
 
 /* ---- the lock, while arguments are looked at ---- */
 
-/* Before what may wait: gives the lock to others, and another thread receives if all would wait otherwise. */
+/* Leaves the lock, before what may wait: gives the lock to others, and another thread receives if all would wait
+ * otherwise. */
 static void leave_lock(struct sup *s)
 {
 	struct worker *w = me->w;
@@ -397,7 +398,7 @@ static void answer_stop(struct worker *w, const struct trap *t, int refuse, bool
 	}
 }
 
-/* All that is to be done of one stop, from the lock to the answer. */
+/* Handles a stop: all that is to be done of one stop, from the lock to the answer. */
 static void handle_stop(struct worker *w, const struct trap *t)
 {
 	struct sup *s = &w->sup;

@@ -178,8 +178,8 @@ void shield_leave(struct shield *g, pid_t tid)
 	pthread_mutex_unlock(&g->lock);
 }
 
-/* All its threads; those that come while this goes on are seized by the kernel, or found in another round. False: one
- * of them cannot be, and those that were seized are let go. */
+/* Seizes a process: all its threads; those that come while this goes on are seized by the kernel, or found in
+ * another round. False: one of them cannot be, and those that were seized are let go. */
 static bool seize_all(struct shield *g, pid_t pid)
 {
 	char name[48];

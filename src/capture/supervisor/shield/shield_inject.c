@@ -100,7 +100,7 @@ static int halt_thread(struct shield *g, struct halted *h, pid_t pid, pid_t tid)
 	return 0;
 }
 
-/* Those that are not known yet. The number of them, or -errno. */
+/* Halts threads: those that are not known yet. The number of them, or -errno. */
 static int halt_unknown(struct shield *g, struct halted *h, pid_t pid, pid_t but)
 {
 	char name[48];

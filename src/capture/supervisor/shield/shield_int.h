@@ -73,9 +73,9 @@ static inline int64_t shield_clock_ns(void)
 struct tracee *shield_add(struct shield *g, pid_t tid, pid_t pid);
 /* Seizes a thread of the process pid. 0; -ESRCH: it is gone; -EBUSY: it took too long; -errno. */
 int shield_seize(struct shield *g, pid_t tid, pid_t pid);
-/* It is let go of when it does stop. */
+/* Leaves a process or thread alone: it is let go of when it does stop. */
 void shield_leave(struct shield *g, pid_t tid);
-/* It is stopped: lets go of it, with the signal sig, 0 none. */
+/* Detaches from a thread. It is stopped: lets go of it, with the signal sig, 0 none. */
 void shield_detach(struct shield *g, pid_t tid, long sig);
 /* What the kernel reports of tid, without taking it; false: nothing. */
 bool shield_peek_report(pid_t tid, siginfo_t *ret);
