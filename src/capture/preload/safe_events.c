@@ -2,6 +2,7 @@
  * job's processes put into their memory, so no number of theirs is an index, and no process is believed about another
  * one but its own children. */
 #include "capture/preload/safe_int.h"
+#include "capture/supervisor/channels/sockets.h"
 #include "redact/redact.h"
 
 #include <errno.h>

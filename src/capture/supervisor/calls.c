@@ -2,6 +2,7 @@
  * where its result matters it is kept as pending and settled from what the file system shows afterwards. */
 #include "capture/supervisor/calls.h"
 #include "capture/supervisor/channels/connects.h"
+#include "capture/supervisor/channels/sockets.h"
 #include "capture/supervisor/openings.h"
 #include "capture/supervisor/paths/far.h"
 #include "capture/supervisor/paths/links.h"

@@ -1,6 +1,7 @@
 /* Calls that were let go on and whose result is not seen yet: each is settled from what the file system shows. */
 #include "base/fileid.h"
 #include "capture/supervisor/calls.h"
+#include "capture/supervisor/channels/sockets.h"
 #include "capture/supervisor/paths/far.h"
 #include "capture/supervisor/races.h"
 

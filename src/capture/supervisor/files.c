@@ -1,6 +1,7 @@
 /* Files: those that were met, by inode or address, and what is told of each. */
 #include "base/io.h"
 #include "capture/supervisor/calls.h"
+#include "capture/supervisor/channels/sockets.h"
 #include "capture/supervisor/files_int.h"
 #include "capture/supervisor/openings.h"
 #include "capture/supervisor/paths/far.h"

@@ -1,6 +1,7 @@
 /* Bytes, counts and times of each access, under --exact: every call that moves bytes is seen at its beginning, where
  * its descriptor is looked up, and at its end, where its result is. Budget: beside the two stops (25 µs) a statx a
  * descriptor and a walk over the process's live accesses; 200 bytes an access and kind of call. See doc/io.md. */
+#include "capture/supervisor/channels/sockets.h"
 #include "capture/supervisor/super.h"
 #include "event/sizes.h"
 

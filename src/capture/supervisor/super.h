@@ -21,12 +21,9 @@
 #include "event/event.h"
 #include "event/log_writer.h"
 
-#include <netinet/in.h>
 #include <pthread.h>
 #include <stdint.h>
-#include <sys/socket.h>
 #include <sys/types.h>
-#include <sys/un.h>
 
 #define FILES_MAX 8192
 #define SWEEP_AT 256
@@ -526,23 +523,6 @@ struct file *file_address(struct sup *s, unsigned kind, const char *domain, cons
 /* Its last name is gone. It is kept while somebody may have it open; file_drop lets go of it then. */
 void file_gone(struct sup *s, struct file *f);
 void file_drop(struct sup *s, struct file *f);
-/* The inode of the socket that a connected Unix socket is connected to, 0 if there is none (sockets.c). */
-uint64_t socket_unix_peer(uint64_t ino);
-/* connect and bind. True if the address is to be read once bind has returned (port 0): socket_bound does that. */
-bool socket_trap(struct sup *s, struct proc *p, const struct trap *t);
-void socket_bound(struct sup *s, struct proc *p, int fd, int64_t time);
-/* How far the process's socket goes, which has that inode. */
-enum reach socket_reach(struct sup *s, const struct proc *p, int fd, uint64_t ino);
-union address {
-	struct sockaddr sa;
-	struct sockaddr_un un;
-	struct sockaddr_in in;
-	struct sockaddr_in6 in6;
-	struct sockaddr_storage room;
-};
-/* The channel of an address of `got` bytes, used by p from then on; NULL: none that is recorded. */
-struct file *socket_use(struct sup *s, struct proc *p, pid_t tid, int fd, const union address *u, ssize_t got,
-                        unsigned api, int64_t time);
 void file_rename(struct sup *s, struct file *f, const char *path);
 /* A terminal, as programs on it have it; a pseudo-terminal's other side. */
 bool file_is_terminal(const struct statx *st);

@@ -9,6 +9,7 @@
 #ifndef STEMMA_CAPTURE_SUPERVISOR_CHANNELS_CONNECTS_H
 #define STEMMA_CAPTURE_SUPERVISOR_CHANNELS_CONNECTS_H
 
+#include "capture/supervisor/channels/sockets.h"
 #include "capture/supervisor/super.h"
 
 /* Notes a connect, before thread tid of p connects its descriptor fd to the address u of got bytes, which is access

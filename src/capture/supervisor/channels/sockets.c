@@ -1,4 +1,5 @@
 /* Sockets: which address a process spoke to, and which two ends belong together. */
+#include "capture/supervisor/channels/sockets.h"
 #include "capture/supervisor/channels/connects.h"
 
 #include <arpa/inet.h>
