@@ -34,7 +34,7 @@ static const char *variable_of(const struct parser *p, struct str name)
 }
 
 /* May it stand in the name of a variable of ninja that is written without braces? */
-static bool is_name_char(char c)
+static bool is_ninja_name_char(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
 }
@@ -50,11 +50,11 @@ static void put_dollar(struct parser *p, struct str s, size_t *i, struct buf *b,
 		return;
 	}
 	if (c == '{') {
-		for (from = end = *i + 1; end < s.n && is_name_char(s.p[end]); end++)
+		for (from = end = *i + 1; end < s.n && is_ninja_name_char(s.p[end]); end++)
 			;
 		*i = end + (end < s.n && s.p[end] == '}');
-	} else if (is_name_char(c) && c != '.') {
-		for (end = from; end < s.n && is_name_char(s.p[end]) && s.p[end] != '.'; end++)
+	} else if (is_ninja_name_char(c) && c != '.') {
+		for (end = from; end < s.n && is_ninja_name_char(s.p[end]) && s.p[end] != '.'; end++)
 			;
 		*i = end;
 	} else {
@@ -85,7 +85,7 @@ static void take_variable(struct parser *p, struct str line)
 {
 	struct buf value = {0};
 	size_t name = 0, i;
-	while (name < line.n && is_name_char(line.p[name]))
+	while (name < line.n && is_ninja_name_char(line.p[name]))
 		name++;
 	for (i = name; i < line.n && line.p[i] == ' '; i++)
 		;
@@ -109,7 +109,7 @@ static void take_variable(struct parser *p, struct str line)
 }
 
 /* A path that begins at line.p[*i], which is moved past it, is added. False: none begins there. */
-static bool take_path(struct parser *p, struct str line, size_t *i)
+static bool take_ninja_path(struct parser *p, struct str line, size_t *i)
 {
 	size_t from = p->text.n;
 	while (*i < line.n && !strchr(" :|\n", line.p[*i]) && p->text.n - from < EXPAND_MOST) {
@@ -148,7 +148,7 @@ static void take_paths(struct parser *p, struct str line, size_t *i, bool outs)
 			char next = *i + 1 < line.n ? line.p[*i + 1] : '\0';
 			kind = outs ? 0 : next == '|' ? 2 : next == '@' ? 3 : 1;
 			*i += next == '|' || next == '@' ? 2 : 1;
-		} else if (take_path(p, line, i)) {
+		} else if (take_ninja_path(p, line, i)) {
 			p->kind[kind]++;
 		} else {
 			return;
@@ -167,7 +167,7 @@ static int take_build(struct parser *p, struct str line, int (*each)(void *arg, 
 	take_paths(p, line, &i, true);
 	while (i < line.n && line.p[i] == ' ')
 		i++;
-	for (from = i; i < line.n && is_name_char(line.p[i]); i++)
+	for (from = i; i < line.n && is_ninja_name_char(line.p[i]); i++)
 		;
 	struct ninja_edge e = {.rule = str_n(line.p + from, i - from)};
 	take_paths(p, line, &i, false);
@@ -196,7 +196,7 @@ int ninja_each_edge(struct str text, int (*each)(void *arg, const struct ninja_e
 	while (rc == 0 && !p.error && next_logical_line(&p.rest, &line)) {
 		if (str_starts(line, word))
 			rc = take_build(&p, str_n(line.p + word.n, line.n - word.n), each, arg);
-		else if (line.n && is_name_char(*line.p))
+		else if (line.n && is_ninja_name_char(*line.p))
 			take_variable(&p, line);
 	}
 	for (size_t i = 0; i < p.variables.n; i++) {
@@ -257,7 +257,7 @@ int ninja_each_entry(struct str text, int (*each)(void *arg, const struct ninja_
 /* ---- .ninja_deps ---- */
 
 /* The little-endian number of four bytes at p. */
-static uint32_t number_at(const char *p)
+static uint32_t ninja_number_at(const char *p)
 {
 	const unsigned char *u = (const unsigned char *)p;
 	return (uint32_t)u[0] | (uint32_t)u[1] << 8 | (uint32_t)u[2] << 16 | (uint32_t)u[3] << 24;
@@ -272,7 +272,7 @@ struct deps {
 /* A path, padded with up to three NULs, and the complement of its number. False: it is none. 0, -ENOMEM in *rc. */
 static bool take_deps_path(struct deps *d, struct str record, int *rc)
 {
-	if (record.n < 8 || record.n % 4 || number_at(record.p + record.n - 4) != ~(uint32_t)d->paths.n ||
+	if (record.n < 8 || record.n % 4 || ninja_number_at(record.p + record.n - 4) != ~(uint32_t)d->paths.n ||
 	    d->paths.n >= PATHS_MOST)
 		return false;
 	struct str path = str_n(record.p, record.n - 4);
@@ -291,11 +291,11 @@ static bool take_deps_path(struct deps *d, struct str record, int *rc)
 static bool take_deps_inputs(struct deps *d, struct str record, int *rc,
                              int (*each)(void *arg, struct str output, const struct str *ins, size_t n), void *arg)
 {
-	if (record.n < d->head || record.n % 4 || number_at(record.p) >= d->paths.n)
+	if (record.n < d->head || record.n % 4 || ninja_number_at(record.p) >= d->paths.n)
 		return false;
 	d->ins.n = 0;
 	for (size_t i = d->head; i < record.n; i += 4) {
-		uint32_t id = number_at(record.p + i);
+		uint32_t id = ninja_number_at(record.p + i);
 		struct str *slot = id < d->paths.n ? vec_add(&d->ins) : NULL;
 		if (!slot) {
 			*rc = id < d->paths.n ? -ENOMEM : 0;
@@ -303,7 +303,7 @@ static bool take_deps_inputs(struct deps *d, struct str record, int *rc,
 		}
 		*slot = d->paths.v[id];
 	}
-	*rc = each(arg, d->paths.v[number_at(record.p)], d->ins.v, d->ins.n);
+	*rc = each(arg, d->paths.v[ninja_number_at(record.p)], d->ins.v, d->ins.n);
 	return true;
 }
 
@@ -315,12 +315,12 @@ int ninja_each_deps(struct str bytes, int (*each)(void *arg, struct str output, 
 	int rc = 0;
 	if (!str_starts(bytes, head) || bytes.n < head.n + 4)
 		return -EINVAL;
-	uint32_t version = number_at(bytes.p + head.n);
+	uint32_t version = ninja_number_at(bytes.p + head.n);
 	if (version != 3 && version != 4)
 		return -EINVAL;
 	d.head = version == 3 ? 8 : 12;
 	for (size_t at = head.n + 4; at + 4 <= bytes.n && rc == 0;) {
-		uint32_t size = number_at(bytes.p + at);
+		uint32_t size = ninja_number_at(bytes.p + at);
 		bool inputs = size >> 31;
 		size &= 0x7fffffff;
 		at += 4;

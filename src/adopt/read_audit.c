@@ -82,7 +82,7 @@ static bool text_of(struct str value, struct buf *b)
 }
 
 /* A number to the base; 0 where there is none. */
-static uint64_t number_of(struct str value, int base)
+static uint64_t audit_number_of(struct str value, int base)
 {
 	char text[32];
 	if (!value.n || value.n >= sizeof(text))
@@ -96,7 +96,7 @@ static uint64_t number_of(struct str value, int base)
 
 /* The file that the call is about: the last of its paths that is no folder of another one, absolute in b. False: it is
  * not known. */
-static bool path_of(struct audit *w, bool first, struct buf *b)
+static bool audit_path_of(struct audit *w, bool first, struct buf *b)
 {
 	struct audited *e = &w->e;
 	struct buf *found = NULL;
@@ -119,7 +119,7 @@ static bool path_of(struct audit *w, bool first, struct buf *b)
 static void take_open(struct audit *w, uint64_t flags, bool known)
 {
 	const uint64_t access = flags & 3;
-	if ((known && flags & 0x10000) || !path_of(w, false, &w->value)) /* O_DIRECTORY */
+	if ((known && flags & 0x10000) || !audit_path_of(w, false, &w->value)) /* O_DIRECTORY */
 		return;
 	if (!known || access != 1)
 		traced_access(&w->t, w->e.pid, buf_view(&w->value), TRACED_READ, w->e.time);
@@ -128,7 +128,7 @@ static void take_open(struct audit *w, uint64_t flags, bool known)
 }
 
 /* Notes that the process became another program, with its words, and that it read the file of it. */
-static void take_exec(struct audit *w)
+static void take_audit_exec(struct audit *w)
 {
 	struct audited *e = &w->e;
 	traced_exec(&w->t, e->pid, e->time);
@@ -139,7 +139,7 @@ static void take_exec(struct audit *w)
 		traced_word(&w->t, e->pid, word);
 		at += word.n + 1;
 	}
-	if (path_of(w, true, &w->value))
+	if (audit_path_of(w, true, &w->value))
 		traced_access(&w->t, e->pid, buf_view(&w->value), TRACED_READ, e->time);
 }
 
@@ -147,7 +147,7 @@ static void take_exec(struct audit *w)
 static void take_rename(struct audit *w)
 {
 	struct buf from = {0};
-	if (path_of(w, true, &from) && path_of(w, false, &w->value))
+	if (audit_path_of(w, true, &from) && audit_path_of(w, false, &w->value))
 		traced_rename(&w->t, buf_view(&from), buf_view(&w->value));
 	buf_release(&from);
 }
@@ -175,7 +175,7 @@ static void end_event(struct audit *w)
 		break;
 	case 59:
 	case 322:
-		take_exec(w);
+		take_audit_exec(w);
 		break;
 	case 56: /* clone, fork, vfork, clone3 */
 	case 57:
@@ -191,7 +191,7 @@ static void end_event(struct audit *w)
 		break;
 	case 87:
 	case 263:
-		if (path_of(w, false, &w->value))
+		if (audit_path_of(w, false, &w->value))
 			traced_unlink(&w->t, buf_view(&w->value));
 		break;
 	case 231: /* exit_group */
@@ -214,18 +214,18 @@ static void take_syscall(struct audit *w, struct str record)
 	static const char *const names[] = {"a0", "a1", "a2", "a3"};
 	e->syscall = true;
 	e->success = str_is(field_of(record, "success"), "yes");
-	e->arch = number_of(field_of(record, "arch"), 16);
-	e->number = number_of(field_of(record, "syscall"), 10);
-	e->pid = number_of(field_of(record, "pid"), 10);
-	e->exit = (int64_t)number_of(field_of(record, "exit"), 10);
+	e->arch = audit_number_of(field_of(record, "arch"), 16);
+	e->number = audit_number_of(field_of(record, "syscall"), 10);
+	e->pid = audit_number_of(field_of(record, "pid"), 10);
+	e->exit = (int64_t)audit_number_of(field_of(record, "exit"), 10);
 	for (size_t i = 0; i < 4; i++)
-		e->a[i] = number_of(field_of(record, names[i]), 16);
+		e->a[i] = audit_number_of(field_of(record, names[i]), 16);
 }
 
 /* Takes a PATH record: the name with that number in the call; names beyond PATHS are passed over. */
-static void take_path(struct audit *w, struct str record)
+static void take_audit_path(struct audit *w, struct str record)
 {
-	uint64_t item = number_of(field_of(record, "item"), 10);
+	uint64_t item = audit_number_of(field_of(record, "item"), 10);
 	if (item >= PATHS)
 		return;
 	w->e.path[item].named = text_of(field_of(record, "name"), &w->e.path[item].name);
@@ -233,9 +233,9 @@ static void take_path(struct audit *w, struct str record)
 }
 
 /* a0, a1, ..., in this order: as many as argc says, and no more than there are. */
-static void take_words(struct audit *w, struct str record)
+static void take_audit_words(struct audit *w, struct str record)
 {
-	uint64_t n = number_of(field_of(record, "argc"), 10);
+	uint64_t n = audit_number_of(field_of(record, "argc"), 10);
 	char name[24];
 	for (uint64_t i = 0; i < n && i < ADOPT_WORDS_MOST; i++) {
 		snprintf(name, sizeof(name), "a%llu", (unsigned long long)i);
@@ -251,7 +251,7 @@ static void take_words(struct audit *w, struct str record)
 }
 
 /* "type=SYSCALL msg=audit(1364481363.243:24287): REST". False: it is no record. */
-static bool take_head(struct str line, struct str *ret_type, int64_t *ret_time, uint64_t *ret_serial)
+static bool take_audit_head(struct str line, struct str *ret_type, int64_t *ret_time, uint64_t *ret_serial)
 {
 	const char *type = line.n ? memmem(line.p, line.n, "type=", 5) : NULL;
 	const char *msg = type ? memmem(type, (size_t)(line.p + line.n - type), " msg=audit(", 11) : NULL;
@@ -263,9 +263,9 @@ static bool take_head(struct str line, struct str *ret_type, int64_t *ret_time, 
 	           *close = memchr(rest.p, ')', rest.n);
 	if (!dot || !colon || !close || dot > colon || colon > close || colon - dot != 4)
 		return false;
-	uint64_t seconds = number_of(str_n(rest.p, (size_t)(dot - rest.p)), 10);
-	uint64_t millis = number_of(str_n(dot + 1, 3), 10);
-	*ret_serial = number_of(str_n(colon + 1, (size_t)(close - colon) - 1), 10);
+	uint64_t seconds = audit_number_of(str_n(rest.p, (size_t)(dot - rest.p)), 10);
+	uint64_t millis = audit_number_of(str_n(dot + 1, 3), 10);
+	*ret_serial = audit_number_of(str_n(colon + 1, (size_t)(close - colon) - 1), 10);
 	if (!seconds || seconds >= 9000000000ull || millis >= 1000)
 		return false;
 	*ret_time = (int64_t)(seconds * 1000 + millis) * 1000000;
@@ -274,12 +274,12 @@ static bool take_head(struct str line, struct str *ret_type, int64_t *ret_time, 
 
 /* Adds a line to the gathered event; a line of another event, or EOE, ends that first. A line without a head is
  * passed over. */
-static void take_line(struct audit *w, struct str line)
+static void take_audit_line(struct audit *w, struct str line)
 {
 	struct str type;
 	int64_t time;
 	uint64_t serial;
-	if (!take_head(line, &type, &time, &serial))
+	if (!take_audit_head(line, &type, &time, &serial))
 		return;
 	if (serial != w->e.serial || str_is(type, "EOE"))
 		end_event(w);
@@ -290,9 +290,9 @@ static void take_line(struct audit *w, struct str line)
 	else if (str_is(type, "CWD"))
 		(void)text_of(field_of(line, "cwd"), &w->e.cwd);
 	else if (str_is(type, "PATH"))
-		take_path(w, line);
+		take_audit_path(w, line);
 	else if (str_is(type, "EXECVE"))
-		take_words(w, line);
+		take_audit_words(w, line);
 }
 
 int adopt_read_audit(struct adopt_jobs *l, int folder, const char *path, const char *name)
@@ -310,7 +310,7 @@ int adopt_read_audit(struct adopt_jobs *l, int folder, const char *path, const c
 			const char *end = memchr(text.p + at, '\n', text.n - at);
 			size_t n = end ? (size_t)(end - text.p) - at : text.n - at;
 			if (n <= LINE_MOST)
-				take_line(&w, str_n(text.p + at, n));
+				take_audit_line(&w, str_n(text.p + at, n));
 			at += n + 1;
 		}
 		end_event(&w);

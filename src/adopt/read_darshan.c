@@ -10,7 +10,7 @@
 #define HEAD 4096 /* bytes in which it must be known */
 
 /* The rest of a line "# NAME: REST" at `line`. False: it is another one. */
-static bool take_head(struct str line, const char *name, struct str *ret)
+static bool take_darshan_head(struct str line, const char *name, struct str *ret)
 {
 	size_t n = strlen(name);
 	if (line.n < n + 4 || memcmp(line.p, "# ", 2) != 0 || memcmp(line.p + 2, name, n) != 0 || line.p[n + 2] != ':')
@@ -34,7 +34,7 @@ static int64_t time_of_seconds(struct str s)
 }
 
 /* The words of the command line, at blanks: Darshan does not quote. 0, -ENOMEM. */
-static int take_words(struct adopt_jobs *l, struct adopt_job *j, struct str line)
+static int take_darshan_words(struct adopt_jobs *l, struct adopt_job *j, struct str line)
 {
 	for (size_t i = 0; i < line.n && j->argv.n < ADOPT_WORDS_MOST;) {
 		size_t from = i;
@@ -93,16 +93,16 @@ static int take_counter(struct adopt_jobs *l, struct adopt_job *j, struct str li
 
 /* Takes one line of darshan's head into the job: its program, its times or its number; other lines are passed over.
  * 0, -ENOMEM. */
-static int take_line(struct adopt_jobs *l, struct adopt_job *j, struct str line)
+static int take_darshan_line(struct adopt_jobs *l, struct adopt_job *j, struct str line)
 {
 	struct str rest;
-	if (take_head(line, "exe", &rest))
-		return take_words(l, j, rest);
-	if (take_head(line, "start_time", &rest))
+	if (take_darshan_head(line, "exe", &rest))
+		return take_darshan_words(l, j, rest);
+	if (take_darshan_head(line, "start_time", &rest))
 		j->start = time_of_seconds(rest);
-	else if (take_head(line, "end_time", &rest))
+	else if (take_darshan_head(line, "end_time", &rest))
 		j->end = time_of_seconds(rest);
-	else if (take_head(line, "jobid", &rest) && !(j->name = adopt_text(l, rest)))
+	else if (take_darshan_head(line, "jobid", &rest) && !(j->name = adopt_text(l, rest)))
 		return -ENOMEM;
 	else if (line.n && *line.p != '#')
 		return take_counter(l, j, line);
@@ -121,7 +121,7 @@ int adopt_read_darshan(struct adopt_jobs *l, int folder, const char *path, const
 	for (size_t at = 0; j && at < text.n && rc == 0;) {
 		const char *end = memchr(text.p + at, '\n', text.n - at);
 		size_t n = end ? (size_t)(end - text.p) - at : text.n - at;
-		rc = take_line(l, j, str_n(text.p + at, n));
+		rc = take_darshan_line(l, j, str_n(text.p + at, n));
 		at += n + 1;
 	}
 	if (j && j->start != TIME_NONE && j->end != TIME_NONE && j->end % 1000000000 == 0)

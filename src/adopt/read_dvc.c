@@ -126,7 +126,7 @@ static void take_scalar(struct dvc *y, struct str value, size_t indent)
 /* ---- stages ---- */
 
 /* A file of a dependency or output. 0, -ENOMEM. */
-static int add_file(struct dvc *y, struct adopt_job *j, bool out, struct str path)
+static int add_dvc_file(struct dvc *y, struct adopt_job *j, bool out, struct str path)
 {
 	return out ? adopt_output(y->l, j, y->path, path) : adopt_input(y->l, j, y->path, path);
 }
@@ -190,11 +190,11 @@ static int end_file(struct dvc *y, struct adopt_job *j, bool out, struct str dig
 		buf_str(&path, buf_view(&y->name));
 		buf_char(&path, '/');
 		buf_str(&path, below);
-		rc = path.failed ? -ENOMEM : add_file(y, j, out, buf_view(&path));
+		rc = path.failed ? -ENOMEM : add_dvc_file(y, j, out, buf_view(&path));
 		buf_release(&path);
 	}
 	if (rc == 0 && (!json_is_array(list) || !json_array_size(list)))
-		rc = add_file(y, j, out, buf_view(&y->name));
+		rc = add_dvc_file(y, j, out, buf_view(&y->name));
 	buf_reset(&y->name);
 	return rc;
 }
@@ -230,7 +230,7 @@ static int take_files(struct dvc *y, struct adopt_job *j, bool out, size_t inden
 }
 
 /* Takes the job's command from a stage. cmd:, one, or a list of them. 0, -ENOMEM. */
-static int take_command(struct dvc *y, struct adopt_job *j, struct str value, size_t indent)
+static int take_dvc_command(struct dvc *y, struct adopt_job *j, struct str value, size_t indent)
 {
 	struct buf all = {0};
 	if (value.n) {
@@ -269,7 +269,7 @@ static int take_stage(struct dvc *y, struct str name)
 		if (!split_key(y->at.text, &key, &value)) {
 			next_yaml_line(y);
 		} else if (str_is(key, "cmd")) {
-			rc = take_command(y, j, value, depth);
+			rc = take_dvc_command(y, j, value, depth);
 		} else if ((str_is(key, "deps") || str_is(key, "outs")) && !value.n) {
 			bool out = str_is(key, "outs");
 			next_yaml_line(y);

@@ -127,7 +127,7 @@ static int compare_words(const void *a, const void *b)
 }
 
 /* The script, then the parameters by name. 0, -ENOMEM. */
-static int take_command(struct mlflow *m, int folder)
+static int take_mlflow_command(struct mlflow *m, int folder)
 {
 	struct buf script = {0}, below = {0};
 	int tags = adopt_folder(folder, "tags"), rc = 0;
@@ -171,7 +171,7 @@ int adopt_read_mlflow(struct adopt_jobs *l, int folder, const char *path, const 
 			m.j->ended =
 			    str_is(status, "3") || str_is(status, "4") || str_is(status, "FINISHED") || str_is(status, "FAILED");
 			m.j->code = str_is(status, "4") || str_is(status, "FAILED");
-			rc = m.j->name ? take_command(&m, folder) : -ENOMEM;
+			rc = m.j->name ? take_mlflow_command(&m, folder) : -ENOMEM;
 		}
 		if (rc == 0)
 			rc = each_file(folder, "artifacts", &below, 0, take_artifact, &m);

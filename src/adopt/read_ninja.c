@@ -93,7 +93,7 @@ static struct str output_of(const json_t *o)
 }
 
 /* The command of a job: a list of words, or a line for a shell. 0, -ENOMEM. */
-static int take_command(struct ninja *n, struct adopt_job *j, const json_t *o)
+static int take_ninja_command(struct ninja *n, struct adopt_job *j, const json_t *o)
 {
 	const json_t *words = json_object_get(o, "arguments");
 	struct str line = adopt_member(o, "command");
@@ -125,7 +125,7 @@ static int take_entry_command(struct ninja *n, const json_t *o, bool alone)
 	}
 	if (!base || !j)
 		return -ENOMEM;
-	int rc = j->argv.n ? 0 : take_command(n, j, o);
+	int rc = j->argv.n ? 0 : take_ninja_command(n, j, o);
 	rc = rc < 0 ? rc : adopt_input(n->l, j, base, file);
 	return rc == 0 && alone ? adopt_output(n->l, j, base, output) : rc;
 }

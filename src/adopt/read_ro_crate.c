@@ -48,7 +48,7 @@ static struct str reference(const json_t *action, const char *property, size_t i
 
 /* %20 and the like, as an @id may have them. id: relative to the crate's folder or absolute, with %xx; a %00 stays as
  * it is written. 0, -ENOMEM. */
-static int add_file(const struct crate *c, struct adopt_job *j, struct str id, bool output)
+static int add_crate_file(const struct crate *c, struct adopt_job *j, struct str id, bool output)
 {
 	struct buf path = {0};
 	for (size_t i = 0; i < id.n; i++) {
@@ -84,7 +84,7 @@ static int take_references(const struct crate *c, struct adopt_job *j, const jso
 	for (size_t i = 0; rc == 0 && (id = reference(action, property, i)).n; i++) {
 		const json_t *o = thing(c, id);
 		if (o && (is_of_type(o, "File") || is_of_type(o, "MediaObject")))
-			rc = add_file(c, j, id, output);
+			rc = add_crate_file(c, j, id, output);
 	}
 	return rc;
 }
@@ -108,7 +108,7 @@ static int take_action(const struct crate *c, const json_t *action, const char *
 	j->code = str_ends(status, str_of("FailedActionStatus"));
 	int rc = j->name ? 0 : -ENOMEM;
 	if (rc == 0 && instrument && is_of_type(instrument, "File"))
-		rc = add_file(c, j, by, false); /* a script in the crate */
+		rc = add_crate_file(c, j, by, false); /* a script in the crate */
 	if (rc == 0)
 		rc = take_references(c, j, action, "object", false);
 	return rc == 0 ? take_references(c, j, action, "result", true) : rc;

@@ -143,7 +143,7 @@ static bool split_call(struct str line, struct call *ret)
 }
 
 /* A result of 0 or more; -1: it failed, or is not known. */
-static int64_t number_of(struct str result)
+static int64_t strace_number_of(struct str result)
 {
 	int64_t n = 0;
 	size_t i = 0;
@@ -191,7 +191,7 @@ static void take_open(struct strace *s, const struct call *c, size_t flags)
 }
 
 /* "[\"sort\", \"in.txt\"]" */
-static void take_words(struct strace *s, const struct call *c, struct str list)
+static void take_strace_words(struct strace *s, const struct call *c, struct str list)
 {
 	for (size_t i = 0; i < list.n;) {
 		if (list.p[i] != '"') {
@@ -207,14 +207,14 @@ static void take_words(struct strace *s, const struct call *c, struct str list)
 }
 
 /* Notes that the process became another program, with its words. path: the argument that names the file. */
-static void take_exec(struct strace *s, const struct call *c, size_t path)
+static void take_strace_exec(struct strace *s, const struct call *c, size_t path)
 {
 	bool known = named_path(s, c, path ? 0 : SIZE_MAX, path, &s->path);
 	struct buf program = {0};
 	if (known)
 		buf_str(&program, buf_view(&s->path));
 	traced_exec(&s->t, c->pid, c->time);
-	take_words(s, c, c->argument[path + 1]);
+	take_strace_words(s, c, c->argument[path + 1]);
 	if (known)
 		traced_access(&s->t, c->pid, buf_view(&program), TRACED_READ, c->time);
 	s->error = program.failed ? -ENOMEM : s->error;
@@ -308,13 +308,13 @@ static void take_change(struct strace *s, const struct call *c, enum call_kind k
 	switch (kind) {
 	case CALL_EXEC:
 	case CALL_EXECAT:
-		take_exec(s, c, kind == CALL_EXECAT);
+		take_strace_exec(s, c, kind == CALL_EXECAT);
 		break;
 	case CALL_FORK: {
 		bool thread = false;
 		for (size_t i = 0; i < c->n; i++)
 			thread |= has_word(c->argument[i], "CLONE_THREAD");
-		traced_fork(&s->t, c->pid, (uint64_t)number_of(c->result), thread, c->time);
+		traced_fork(&s->t, c->pid, (uint64_t)strace_number_of(c->result), thread, c->time);
 		break;
 	}
 	case CALL_CHDIR:
@@ -348,7 +348,7 @@ static void take_change(struct strace *s, const struct call *c, enum call_kind k
 static void take_call(struct strace *s, struct str text, uint64_t pid, int64_t time)
 {
 	struct call c = {.pid = pid, .time = time};
-	if (!split_call(text, &c) || number_of(c.result) < 0)
+	if (!split_call(text, &c) || strace_number_of(c.result) < 0)
 		return;
 	if (str_starts(c.argument[0], str_of("AT_FDCWD<")) && path_of_descriptor(c.argument[0], &s->path))
 		traced_chdir(&s->t, pid, buf_view(&s->path)); /* where it is, whatever was not seen before */
@@ -399,7 +399,7 @@ static void take_end(struct strace *s, struct str text, uint64_t pid, int64_t ti
 {
 	const struct str exited = str_of("+++ exited with ");
 	bool ended = str_starts(text, exited);
-	int64_t code = ended ? number_of(str_n(text.p + exited.n, text.n - exited.n)) : 0;
+	int64_t code = ended ? strace_number_of(str_n(text.p + exited.n, text.n - exited.n)) : 0;
 	traced_exit(&s->t, pid, ended && code >= 0 && code < 256, (int)(code < 0 ? 0 : code & 255), time);
 }
 
@@ -423,7 +423,7 @@ static void skip_blanks(struct str *line)
 }
 
 /* "[pid 12] 1700000000.123456 ", "12  1700000000.123456 ", "1700000000.123456 ". False: it is no line of a log. */
-static bool take_head(struct str *line, uint64_t *ret_pid, int64_t *ret_time)
+static bool take_strace_head(struct str *line, uint64_t *ret_pid, int64_t *ret_time)
 {
 	uint64_t seconds, micros;
 	const struct str before = str_of("[pid ");
@@ -456,12 +456,12 @@ static bool take_head(struct str *line, uint64_t *ret_pid, int64_t *ret_time)
 
 /* Tells what one line says: an end, a call, or a part of a call, which is kept until it is resumed. A line that is
  * too long or has no head is passed over. Errors: s->error. */
-static void take_line(struct strace *s, struct str line)
+static void take_strace_line(struct strace *s, struct str line)
 {
 	static const char unfinished[] = " <unfinished ...>";
 	uint64_t pid;
 	int64_t time;
-	if (line.n > LINE_MOST || !take_head(&line, &pid, &time))
+	if (line.n > LINE_MOST || !take_strace_head(&line, &pid, &time))
 		return;
 	if (str_starts(line, str_of("+++ "))) {
 		take_end(s, line, pid, time);
@@ -491,7 +491,7 @@ static bool is_log(struct str text, bool *ret_paths)
 		first++;
 	line.n = first;
 	*ret_paths = memmem(head.p, head.n, "AT_FDCWD<", 9) || memmem(head.p, head.n, "= 3<", 4);
-	return take_head(&line, &pid, &time) && split_call(line, &c);
+	return take_strace_head(&line, &pid, &time) && split_call(line, &c);
 }
 
 /* The lines of a log. 0, -ENOMEM. */
@@ -500,7 +500,7 @@ static int take_log(struct strace *s, struct str text)
 	for (size_t at = 0; at < text.n && !s->error;) {
 		const char *end = memchr(text.p + at, '\n', text.n - at);
 		size_t n = end ? (size_t)(end - text.p) - at : text.n - at;
-		take_line(s, str_n(text.p + at, n));
+		take_strace_line(s, str_n(text.p + at, n));
 		at += n + 1;
 	}
 	return s->error;

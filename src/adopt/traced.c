@@ -62,7 +62,7 @@ void traced_begin(struct traced *t, struct adopt_jobs *l, enum adopt_tool tool, 
 }
 
 /* A copy, or NULL and the error. */
-static const char *copy_text(struct traced *t, struct str s)
+static const char *copy_traced_text(struct traced *t, struct str s)
 {
 	const char *text = adopt_text(t->l, s);
 	if (!text)
@@ -113,7 +113,7 @@ static struct traced_image *image_of(struct traced *t, uint64_t pid, int64_t tim
 }
 
 /* An access of the process's image, if it has none like it. */
-static void add_access(struct traced *t, uint64_t pid, uint32_t object, enum traced_use use, int64_t time)
+static void add_traced_access(struct traced *t, uint64_t pid, uint32_t object, enum traced_use use, int64_t time)
 {
 	struct traced_image *image = image_of(t, pid, time);
 	if (!image)
@@ -173,7 +173,7 @@ static void take_over(struct traced *t, uint32_t at)
 {
 	struct traced_held *h = &t->held.v[at];
 	for (uint32_t i = h->handed.first; i != VEC_NONE; i = t->fresh.v[i].next)
-		add_access(t, h->pid, t->fresh.v[i].object, TRACED_OPENED, h->time);
+		add_traced_access(t, h->pid, t->fresh.v[i].object, TRACED_OPENED, h->time);
 	append_list(t, &h->own, &h->handed);
 }
 
@@ -228,7 +228,7 @@ void traced_exec(struct traced *t, uint64_t pid, int64_t time)
 void traced_word(struct traced *t, uint64_t pid, struct str word)
 {
 	struct traced_image *image = image_of(t, pid, TIME_NONE);
-	const char *text = image && image->argv.n < ADOPT_WORDS_MOST ? copy_text(t, word) : NULL;
+	const char *text = image && image->argv.n < ADOPT_WORDS_MOST ? copy_traced_text(t, word) : NULL;
 	const char **slot = text ? vec_add(&image->argv) : NULL;
 	if (slot)
 		*slot = text;
@@ -241,7 +241,7 @@ void traced_chdir(struct traced *t, uint64_t pid, struct str path)
 	struct buf b = {0};
 	struct traced_process *p = process_of(t, pid, TIME_NONE);
 	if (p && traced_path(t, pid, path, &b) && strcmp(p->cwd, buf_cstr(&b)) != 0) {
-		const char *text = copy_text(t, buf_view(&b));
+		const char *text = copy_traced_text(t, buf_view(&b));
 		if (text) {
 			p->cwd = text;
 			if (!*t->images.v[p->image].cwd)
@@ -299,7 +299,7 @@ static uint32_t object_of(struct traced *t, struct str path)
 	if (path.p[0] == 'p') /* of this log */
 		path = str_n(pipe, (size_t)snprintf(pipe, sizeof(pipe), "%.*s/%016llx]", (int)(path.n < 40 ? path.n - 1 : 39),
 		                                    path.p, (unsigned long long)t->salt));
-	const char *text = copy_text(t, path);
+	const char *text = copy_traced_text(t, path);
 	struct traced_object *o = text ? vec_add(&t->objects) : NULL;
 	if (!o || !map_set(&t->name_at, key, (uint32_t)(t->objects.n - 1))) {
 		fail(t, -ENOMEM);
@@ -329,7 +329,7 @@ void traced_access(struct traced *t, uint64_t pid, struct str path, enum traced_
 	if (object == VEC_NONE)
 		return;
 	t->objects.v[object].written |= use == TRACED_WRITE;
-	add_access(t, pid, object, use, time);
+	add_traced_access(t, pid, object, use, time);
 	if (use == TRACED_OPENED && t->inherit)
 		hold_file(t, pid, object);
 }
@@ -340,7 +340,7 @@ void traced_unlink(struct traced *t, struct str path)
 	if (object == VEC_NONE)
 		return;
 	/* The name is that of a file that nobody knows yet. */
-	const char *text = copy_text(t, path);
+	const char *text = copy_traced_text(t, path);
 	struct traced_object *o = text ? vec_add(&t->objects) : NULL;
 	if (o && map_set(&t->name_at, hash_str(path), (uint32_t)(t->objects.n - 1)))
 		*o = (struct traced_object){.path = text};
@@ -354,7 +354,7 @@ void traced_rename(struct traced *t, struct str from, struct str to)
 		return;
 	uint32_t object = object_of(t, from);
 	traced_unlink(t, from);
-	const char *text = object == VEC_NONE ? NULL : copy_text(t, to);
+	const char *text = object == VEC_NONE ? NULL : copy_traced_text(t, to);
 	if (text && !map_set(&t->name_at, hash_str(to), object))
 		fail(t, -ENOMEM);
 	else if (text)
@@ -364,7 +364,7 @@ void traced_rename(struct traced *t, struct str from, struct str to)
 /* ---- jobs ---- */
 
 /* An input or output of a job, with its time. 0, -ENOMEM. */
-static int add_edge(struct traced *t, struct adopt_job *j, const struct traced_edge *e)
+static int add_traced_edge(struct traced *t, struct adopt_job *j, const struct traced_edge *e)
 {
 	struct traced_object *o = &t->objects.v[e->object];
 	bool in = e->use == TRACED_READ;
@@ -409,7 +409,7 @@ static int make_job(struct traced *t, const struct traced_image *image)
 			r = -ENOMEM;
 	}
 	for (size_t i = 0; r == 0 && i < image->edges.n; i++)
-		r = add_edge(t, j, &image->edges.v[i]);
+		r = add_traced_edge(t, j, &image->edges.v[i]);
 	return r;
 }
 

@@ -38,7 +38,7 @@ static bool is_listable(struct str path)
 }
 
 /* A copy; NULL without memory. */
-static const char *copy_text(struct pack *p, struct str s)
+static const char *copy_packed_text(struct pack *p, struct str s)
 {
 	char *text = arena_take(&p->texts, s.n + 1);
 	if (text) {
@@ -49,7 +49,7 @@ static const char *copy_text(struct pack *p, struct str s)
 }
 
 /* The version as an input, or an output. 0, -errno. */
-static int add_file(struct pack *p, store_id version, bool output)
+static int add_packed_file(struct pack *p, store_id version, bool output)
 {
 	struct version_info v;
 	struct file_info f;
@@ -60,7 +60,7 @@ static int add_file(struct pack *p, store_id version, bool output)
 	struct pack_file *to = output ? vec_add(&p->outputs) : vec_add(&p->inputs);
 	if (!to)
 		return -ENOMEM;
-	*to = (struct pack_file){.version = version, .path = copy_text(p, f.path), .size = v.size, .mtime = v.mtime};
+	*to = (struct pack_file){.version = version, .path = copy_packed_text(p, f.path), .size = v.size, .mtime = v.mtime};
 	if (!to->path)
 		return -ENOMEM;
 	if (!is_listable(f.path))
@@ -74,7 +74,7 @@ static int add_file(struct pack *p, store_id version, bool output)
 }
 
 /* Is a used version data or a script of somebody's? The machine's files are told by their packages. 1, 0, -errno. */
-static int is_input(struct pack *p, const struct edge *e)
+static int is_packed_input(struct pack *p, const struct edge *e)
 {
 	struct version_sort v;
 	int r = e->via == TERM_via_sync ? 0 : store_version_sort(p->s, e->to, &v);
@@ -96,7 +96,7 @@ static int find_files(struct pack *p, const store_id *execs, size_t n)
 			r = idset_add(e.v[k].via == TERM_via_descriptor ? &given : &made, e.v[k].to);
 		r = r < 0 ? r : store_uses(p->s, execs[i], &e);
 		for (size_t k = 0; k < e.n && r >= 0; k++) {
-			r = is_input(p, &e.v[k]);
+			r = is_packed_input(p, &e.v[k]);
 			r = r > 0 ? idset_add(&used, e.v[k].to) : r;
 		}
 	}
@@ -108,9 +108,9 @@ static int find_files(struct pack *p, const store_id *execs, size_t n)
 		idset_take(&used, &given);
 	}
 	for (size_t i = 0; i < used.n && r >= 0; i++)
-		r = add_file(p, used.v[i], false);
+		r = add_packed_file(p, used.v[i], false);
 	for (size_t i = 0; i < made.n && r >= 0; i++)
-		r = add_file(p, made.v[i], true);
+		r = add_packed_file(p, made.v[i], true);
 	edges_release(&e);
 	idset_release(&used);
 	idset_release(&made);
@@ -135,7 +135,7 @@ static int find_software(struct pack *p, const store_id *execs, size_t n)
 		const struct software_file *f = &p->software.files.v[i];
 		bool brought = f->package != VEC_NONE && pack_is_installed(&p->software.packages.v.v[f->package]);
 		if (!brought && f->version && !has_input(p, f->version))
-			r = add_file(p, f->version, false);
+			r = add_packed_file(p, f->version, false);
 	}
 	return r;
 }

@@ -18,7 +18,7 @@
 #define LINE_MOST 256      /* bytes of a script's first line */
 
 /* A copy; NULL without memory. */
-static const char *copy_text(struct pack *p, const char *s)
+static const char *copy_link_text(struct pack *p, const char *s)
 {
 	size_t n = strlen(s) + 1;
 	char *text = arena_take(&p->texts, n);
@@ -39,7 +39,7 @@ static int add_link(struct pack *p, const char *path, const char *target)
 			return 0;
 	if (!is_listable(path) || !is_listable(target))
 		return 0;
-	const char *a = copy_text(p, path), *b = copy_text(p, target);
+	const char *a = copy_link_text(p, path), *b = copy_link_text(p, target);
 	struct pack_link *to = a && b ? vec_add(&p->links) : NULL;
 	if (!to)
 		return -ENOMEM;
@@ -121,7 +121,7 @@ static void read_first_line(const char *script, char line[LINE_MOST], struct str
 }
 
 /* A file's path with a NUL behind it; "" it is not known. 0, -errno. */
-static int path_of(struct store *s, store_id file, struct buf *ret)
+static int link_path_of(struct store *s, store_id file, struct buf *ret)
 {
 	struct file_info f;
 	int r = file ? store_file(s, file, &f) : 0;
@@ -147,8 +147,8 @@ static int add_exec(struct pack *p, store_id exec)
 	for (pos = 0; strlist_next(&x.env, &pos, &s);)
 		if (str_starts(s, str_of("PATH=")))
 			list = str_n(s.p + 5, s.n - 5);
-	r = path_of(p->s, exe_file, &exe);
-	r = r < 0 ? r : path_of(p->s, script_file, &script);
+	r = link_path_of(p->s, exe_file, &exe);
+	r = r < 0 ? r : link_path_of(p->s, script_file, &script);
 	if (r == 0 && exe.n && !script_file)
 		r = add_called(p, name, x.cwd, list, buf_cstr(&exe));
 	if (r == 0 && exe.n && script.n) {

@@ -89,7 +89,7 @@ static int choose_summaries(struct used *u)
 /* ---- one, as others take it ---- */
 
 /* The caller frees it; NULL without memory. */
-static char *copy_text(struct str s)
+static char *copy_used_text(struct str s)
 {
 	return strndup(s.p ? s.p : "", s.n);
 }
@@ -105,8 +105,8 @@ static bool copy_summary_pairs(const struct strlist *l, struct summary_pair **re
 	for (size_t i = 0, at = 0; out_list_next(l, &i, &at, &s);) {
 		const char *eq = s.n ? memchr(s.p, '=', s.n) : NULL;
 		size_t n = eq ? (size_t)(eq - s.p) : s.n;
-		v[*ret_n] =
-		    (struct summary_pair){copy_text(str_n(s.p, n)), copy_text(eq ? str_n(eq + 1, s.n - n - 1) : str_of(""))};
+		v[*ret_n] = (struct summary_pair){copy_used_text(str_n(s.p, n)),
+		                                  copy_used_text(eq ? str_n(eq + 1, s.n - n - 1) : str_of(""))};
 		(*ret_n)++;
 		if (!v[*ret_n - 1].key || !v[*ret_n - 1].value)
 			return false;
@@ -122,7 +122,7 @@ static bool copy_exceeded_limits(const struct strlist *l, struct summary *to)
 	if (!to->exceeded)
 		return false;
 	for (size_t i = 0, at = 0; out_list_next(l, &i, &at, &s);) {
-		char *text = copy_text(s), *eq = text ? strchr(text, '=') : NULL;
+		char *text = copy_used_text(s), *eq = text ? strchr(text, '=') : NULL;
 		struct summary_limit *e = &to->exceeded[to->nexceeded];
 		if (eq && sscanf(eq + 1, "%" SCNd64 "/%" SCNd64, &e->peak, &e->limit) == 2) {
 			*eq = '\0';
@@ -147,7 +147,7 @@ static bool copy_argv(const struct strlist *argv, struct summary *to)
 	if (!(to->argv = calloc(argv->count + 1, sizeof(*to->argv))))
 		return false;
 	for (size_t i = 0, at = 0; out_list_next(argv, &i, &at, &s);)
-		if (!(to->argv[n++] = copy_text(s)))
+		if (!(to->argv[n++] = copy_used_text(s)))
 			return false; /* what stood behind it would not be given back */
 	return true;
 }
@@ -155,7 +155,7 @@ static bool copy_argv(const struct strlist *argv, struct summary *to)
 /* A copy, NULL of nothing; *ok is lost without memory. */
 static char *copy_if_any(struct str s, bool *ok)
 {
-	char *text = s.n ? copy_text(s) : NULL;
+	char *text = s.n ? copy_used_text(s) : NULL;
 	*ok &= text || !s.n;
 	return text;
 }

@@ -185,7 +185,7 @@ static bool parse_fraction(const char **p, const char *end, int64_t *ret)
 }
 
 /* Z, +HH:MM, -HH:MM, or nothing: seconds before UTC. It moves *p past it. False: it is none. */
-static bool parse_zone(const char **p, const char *end, int64_t *ret)
+static bool parse_import_zone(const char **p, const char *end, int64_t *ret)
 {
 	*ret = 0;
 	if (*p == end || (**p != '+' && **p != '-')) {
@@ -205,7 +205,8 @@ bool doc_time(struct str s, int64_t *ret)
 	const char *p = s.p, *end = s.p + s.n;
 	struct clock_time c;
 	int64_t ns, zone;
-	if (!parse_clock_time(&p, end, &c) || !parse_fraction(&p, end, &ns) || !parse_zone(&p, end, &zone) || p != end)
+	if (!parse_clock_time(&p, end, &c) || !parse_fraction(&p, end, &ns) || !parse_import_zone(&p, end, &zone) ||
+	    p != end)
 		return false;
 	int64_t t = ((days_since_1970(c.year, c.month, c.day) * 24 + c.hour) * 60 + c.minute) * 60 + c.second - zone;
 	return !__builtin_mul_overflow(t, (int64_t)1000000000, &t) && !__builtin_add_overflow(t, ns, ret);

@@ -68,7 +68,7 @@ static const unsigned short first_rows[128] = {
 };
 
 /* Does the word look like an option? */
-static bool is_option(struct str s)
+static bool is_program_option(struct str s)
 {
 	return s.n > 1 && s.p[0] == '-';
 }
@@ -154,7 +154,7 @@ void program_observe(struct redact *r, struct str word)
 	if (!word.n || word.n > 64)
 		return;
 	/* What the program has a row for is no name of another one. */
-	if (!observe_word(r, word) && !is_option(word)) {
+	if (!observe_word(r, word) && !is_program_option(word)) {
 		unsigned short row = find_program_row(word);
 		if (row) {
 			begin_program(r, row, word);
@@ -190,9 +190,9 @@ static bool is_in_place(const struct redact *r, const struct row *row, struct st
 	struct str option = str_of(row->word);
 	*ret_from = 0;
 	if (row->where & WHERE_operand)
-		return !is_option(s) && s.p[0] != '/' && s.p[0] != '@' && s.p[0] != '.';
+		return !is_program_option(s) && s.p[0] != '/' && s.p[0] != '@' && s.p[0] != '.';
 	if (row->where & WHERE_operand2)
-		return !is_option(s) && str_starts(r->before, option);
+		return !is_program_option(s) && str_starts(r->before, option);
 	if (row->where & WHERE_next &&
 	    (str_eq(r->before, option) || (row->where & WHERE_bundle && is_bundle(r->before, option))))
 		/* docker login -p --tls: no value; the community that everybody knows */
@@ -249,7 +249,7 @@ bool program_hides(struct redact *r, struct str s, size_t *ret_from, size_t *ret
 {
 	if (!r->row)
 		return false;
-	if (r->operands && !is_option(s))
+	if (r->operands && !is_program_option(s))
 		return by_operand(r, s, ret_from, ret_to);
 	for (size_t i = r->row; i <= ROWS && is_same_program_row(&rows[i - 1], &rows[r->row - 1]); i++)
 		if (rows[i - 1].kind == KIND_option && by_option(r, &rows[i - 1], s, ret_from, ret_to))

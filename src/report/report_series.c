@@ -23,7 +23,7 @@ struct samples {
 };
 
 /* Adds a column of the series. false: no name of a column, or too many. */
-static bool add_column(struct samples *s, const char *name, size_t n)
+static bool add_series_column(struct samples *s, const char *name, size_t n)
 {
 	if (s->columns == MOST_COLUMNS || !n || n >= NAME || strspn(name, "abcdefghijklmnopqrstuvwxyz_") < n)
 		return false;
@@ -67,7 +67,7 @@ static int read_tab_line(struct samples *s, char *line, bool head)
 			*next++ = '\0';
 		char *end = field;
 		double v = *field ? strtod(field, &end) : NAN;
-		if (head ? !add_column(s, field, strlen(field)) : i >= s->columns || *end || isinf(v))
+		if (head ? !add_series_column(s, field, strlen(field)) : i >= s->columns || *end || isinf(v))
 			return -EBADMSG;
 		if (!head)
 			row[i] = v;
@@ -83,7 +83,7 @@ static int read_json_line(struct samples *s, const char *line)
 	json_t *value, *o = json_loadb(line, strlen(line), 0, &e);
 	int rc = json_is_object(o) ? 0 : -EBADMSG;
 	if (rc == 0 && !s->columns)
-		json_object_foreach(o, key, value) if (!add_column(s, key, strlen(key))) rc = -EBADMSG;
+		json_object_foreach(o, key, value) if (!add_series_column(s, key, strlen(key))) rc = -EBADMSG;
 	if (rc == 0 && !s->columns) /* else later lines would have more columns than rows have room for */
 		rc = -EBADMSG;
 	if (rc == 0 && !add_row(s))

@@ -18,7 +18,7 @@ static uint64_t hash_term(enum rdf_kind kind, struct str text, rdf_id type, stru
 }
 
 /* In the arena, with a 0 behind it. p is NULL if there is no memory. */
-static struct str copy_text(struct rdf *r, struct str s)
+static struct str copy_term_text(struct rdf *r, struct str s)
 {
 	char *p = arena_take(&r->arena, s.n + 1);
 	if (!p)
@@ -40,7 +40,7 @@ static rdf_id intern(struct rdf *r, enum rdf_kind kind, struct str text, rdf_id 
 		if (t->kind == kind && t->type == type && str_eq(t->text, text) && str_eq(t->lang, lang))
 			return i;
 	}
-	const struct str text_copy = copy_text(r, text), lang_copy = lang.n ? copy_text(r, lang) : str_n("", 0);
+	const struct str text_copy = copy_term_text(r, text), lang_copy = lang.n ? copy_term_text(r, lang) : str_n("", 0);
 	struct rdf_term *t = text_copy.p && lang_copy.p && r->terms.n < UINT32_MAX - 1 ? vec_add(&r->terms) : NULL;
 	if (!t || !table_add(r->by_hash, h, (uint32_t)(r->terms.n - 1))) {
 		r->failed = true;
@@ -154,7 +154,7 @@ static void key_of(const struct rdf_quad *q, unsigned order, rdf_id k[4])
 }
 
 /* n: how many of the four count. */
-static int compare_keys(const rdf_id a[4], const rdf_id b[4], unsigned n)
+static int compare_rdf_keys(const rdf_id a[4], const rdf_id b[4], unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
 		if (a[i] != b[i])
@@ -174,7 +174,7 @@ static int compare_places(const void *pa, const void *pb, void *arg)
 	rdf_id a[4], b[4];
 	key_of(&s->r->quads.v[*(const uint32_t *)pa], s->order, a);
 	key_of(&s->r->quads.v[*(const uint32_t *)pb], s->order, b);
-	return compare_keys(a, b, 4);
+	return compare_rdf_keys(a, b, 4);
 }
 
 /* Order of qsort: graph and terms by their numbers. */
@@ -183,7 +183,7 @@ static int compare_quads(const void *pa, const void *pb)
 	rdf_id a[4], b[4];
 	key_of(pa, 0, a);
 	key_of(pb, 0, b);
-	return compare_keys(a, b, 4);
+	return compare_rdf_keys(a, b, 4);
 }
 
 /* The named graphs, whose quads stand together by now. 0, -ENOMEM. */
@@ -236,7 +236,7 @@ static size_t bound(const struct rdf *r, unsigned order, const rdf_id want[4], u
 		const size_t mid = lo + (hi - lo) / 2;
 		rdf_id k[4];
 		key_of(&r->quads.v[r->order[order][mid]], order, k);
-		const int c = compare_keys(k, want, n);
+		const int c = compare_rdf_keys(k, want, n);
 		if (c < 0 || (above && c == 0))
 			lo = mid + 1;
 		else

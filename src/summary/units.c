@@ -103,7 +103,7 @@ static int64_t parse_fraction(struct str s, size_t *at)
 }
 
 /* Z, +hh:mm or +hhmm, in seconds east; nothing is 0. */
-static bool parse_zone(struct str s, size_t *at, int64_t *ret)
+static bool parse_summary_zone(struct str s, size_t *at, int64_t *ret)
 {
 	*ret = 0;
 	if (*at < s.n && s.p[*at] == 'Z') {
@@ -128,7 +128,7 @@ bool units_date(struct str s, int64_t *ret)
 	if (!parse_date_time(s, &at, &tm))
 		return false;
 	int64_t fraction = parse_fraction(s, &at);
-	if (!parse_zone(s, &at, &zone))
+	if (!parse_summary_zone(s, &at, &zone))
 		return false;
 	*ret = ((int64_t)timegm(&tm) - zone) * NS + fraction;
 	return at == s.n;

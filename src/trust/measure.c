@@ -48,7 +48,7 @@ bool tolerance_read(const char *text, double *ret_relative, double *ret_absolute
 
 /* ---- one element ---- */
 
-static int compare_numbers(const void *a, const void *b)
+static int compare_measures(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 	return (x > y) - (x < y);
@@ -66,7 +66,7 @@ static bool combined(const struct element *seen, const char *statistic, double *
 	}
 	if (known) {
 		size_t n = seen->n;
-		qsort(v, n, sizeof(*v), compare_numbers);
+		qsort(v, n, sizeof(*v), compare_measures);
 		if (!statistic || !strcmp(statistic, "median"))
 			*ret = n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 		else if (!strcmp(statistic, "mean"))

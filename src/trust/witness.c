@@ -158,7 +158,7 @@ static const struct event_digest *digest_event(const struct reported_list *l, co
 }
 
 /* With its digest, or why there is none. 0, -errno. */
-static int append_input(struct one *r, store_id version)
+static int append_witness_input(struct one *r, store_id version)
 {
 	struct version_info v;
 	struct file_info f;
@@ -202,7 +202,7 @@ static int inputs(struct one *r)
 			continue;
 		if (r->made.n && bsearch(&r->used.v[i], r->made.v, r->made.n, sizeof(store_id), compare_version_ids))
 			continue;
-		rc = append_input(r, r->used.v[i]);
+		rc = append_witness_input(r, r->used.v[i]);
 	}
 	return rc < 0 ? rc : 0;
 }
@@ -371,7 +371,7 @@ static bool append_text(char ***list, struct str s, bool once)
 }
 
 /* Adds what the run is like to what the runs before it were like. 0, -ENOMEM. */
-static int add_run(struct witness *ret, struct one *r)
+static int add_witness_run(struct witness *ret, struct one *r)
 {
 	for (int i = 0; i < TRUST_PARTS; i++) {
 		if (!combine(&ret->side.part[i], &r->side.part[i], false))
@@ -406,7 +406,7 @@ static int read_run(struct store *s, store_id id, const struct witness_options *
 	if (rc == 0)
 		rc = collect_results(&r);
 	if (rc == 0)
-		rc = add_run(ret, &r);
+		rc = add_witness_run(ret, &r);
 	ret->n_runs++;
 	one_release(&r);
 	return rc;

@@ -128,7 +128,7 @@ static bool link_of(pid_t pid, const char *what, char ret[PATH_BYTES])
 
 /* The head of the thread's trace: its program, how it began, its process and working directory. Kept until there is a
  * call. */
-static void take_head(struct sup *s, struct thread *t, const struct proc *p)
+static void take_trace_head(struct sup *s, struct thread *t, const struct proc *p)
 {
 	struct buf *b = &t->head;
 	struct stat st;
@@ -308,7 +308,7 @@ static struct thread *thread_of(struct sup *s, pid_t tid, struct proc *p)
 		snprintf(t->file, sizeof(t->file), "%d-%d-%u.calls", p->pid, tid, c->files++);
 		if (t->chosen) {
 			find_loader(t);
-			take_head(s, t, p);
+			take_trace_head(s, t, p);
 		}
 	}
 	return t;
@@ -399,7 +399,7 @@ static void put_call(struct thread *t, const char *result)
 }
 
 /* Copies the path of argument arg from the thread's memory; "?" where it cannot be read. arg < 0: the call has none. */
-static void take_path(struct thread *t, int which, int arg)
+static void take_trace_path(struct thread *t, int which, int arg)
 {
 	char path[PATH_BYTES];
 	if (arg < 0)
@@ -445,8 +445,8 @@ void called_enter(struct sup *s, const struct trap *t, const struct stands *at)
 		return;
 	x->in = r;
 	memcpy(x->args, t->args, sizeof(x->args));
-	take_path(x, 0, r->path);
-	take_path(x, 1, r->path2);
+	take_trace_path(x, 0, r->path);
+	take_trace_path(x, 1, r->path2);
 	if ((t->nr == SYS_newfstatat || t->nr == SYS_statx) && x->path[0] && !*x->path[0]) {
 		leave_call(x); /* of a descriptor: the C library's own question */
 		return;

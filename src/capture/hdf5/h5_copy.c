@@ -23,7 +23,7 @@ struct below {
 };
 
 /* HDF5's callback for each object below: keeps its name. b->more, and 1: there are more than are kept. */
-static herr_t take_path(hid_t id, const char *name, const void *info, void *arg)
+static herr_t take_copy_path(hid_t id, const char *name, const void *info, void *arg)
 {
 	struct below *b = arg;
 	const size_t len = strlen(name) + 1;
@@ -54,7 +54,7 @@ static bool find_below(struct h5_lib *l, hid_t group, struct below *ret)
 		return false;
 	ret->names = room;
 	h5_hush(l, &q);
-	const bool done = all(group, 0, 2, take_path, ret, H5O_INFO_BASIC) >= 0; /* by name, in whatever order */
+	const bool done = all(group, 0, 2, take_copy_path, ret, H5O_INFO_BASIC) >= 0; /* by name, in whatever order */
 	h5_unhush(l, &q);
 	return done && !ret->more;
 }

@@ -114,8 +114,8 @@ enum resolve { RESOLVE_FOUND, RESOLVE_MADE, RESOLVE_NAMELESS, RESOLVE_REFERENCED
 enum { ASKS = 8 }; /* so many names HDF5 is asked for in a file before the whole file is gone through */
 
 /* The object's path; "" has a length of 0. */
-static size_t path_of(struct h5_lib *l, hid_t id, struct h5_open *f, uint64_t addr, enum resolve how, char *room,
-                      size_t n)
+static size_t id_path_of(struct h5_lib *l, hid_t id, struct h5_open *f, uint64_t addr, enum resolve how, char *room,
+                         size_t n)
 {
 	room[0] = '\0';
 	if (how == RESOLVE_NAMELESS)
@@ -139,7 +139,7 @@ static struct h5_obj *resolve_object(struct h5_lib *l, hid_t id, struct h5_open 
 	struct h5_obj *o = found ? h5_object_named_at(f, addr, kind) : NULL;
 	if (o)
 		return o;
-	const size_t n = path_of(l, id, f, addr, how, path, sizeof(path));
+	const size_t n = id_path_of(l, id, f, addr, how, path, sizeof(path));
 	o = h5_object_add(f, addr, kind, path, n, NULL, 0);
 	if (!found)
 		h5_object_made(o, path, n);

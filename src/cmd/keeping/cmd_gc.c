@@ -23,7 +23,7 @@ int gc_budget(const char *age, const char *size, struct gc_options *ret, struct 
 }
 
 /* A status, reported. */
-static int read_options(struct cmd *c, const struct opts_gc *o, struct gc_options *ret)
+static int read_gc_options(struct cmd *c, const struct opts_gc *o, struct gc_options *ret)
 {
 	const char *age = o->older_than ? o->older_than : config_get(&c->config, CONFIG_gc_older_than);
 	const char *size = o->max_size ? o->max_size : config_get(&c->config, CONFIG_gc_max_size);
@@ -114,7 +114,7 @@ int cmd_gc(struct cmd *c, const struct opts_gc *o)
 	struct str *runs = NULL;
 	if (c->n_operands)
 		return report_usage(c, "gc takes no arguments");
-	int status = read_options(c, o, &options);
+	int status = read_gc_options(c, o, &options);
 	if (status == STATUS_OK)
 		status = cmd_store(c, false);
 	if (status != STATUS_OK)

@@ -53,7 +53,7 @@ static int put_cell(const struct stage_view *w, const struct stage_cell *c, stru
 }
 
 /* Appends the name of the node's stage, cell, step or engine to b. 1; 0: the record has none; -errno. */
-static int put_name(const struct stage_view *w, uint32_t node, struct buf *b)
+static int put_stage_name(const struct stage_view *w, uint32_t node, struct buf *b)
 {
 	const struct stage *g = stage_view_stage(w, node);
 	const struct stage_group *group = stage_view_group(w, node);
@@ -108,7 +108,7 @@ int stage_describe(const struct stage_view *w, uint32_t node, struct buf *name, 
 	size_t n;
 	if (!stage_view_group(w, node))
 		return 0;
-	int r = put_name(w, node, name);
+	int r = put_stage_name(w, node, name);
 	if (r > 0)
 		r = stage_view_execs(w, node, &execs, &n);
 	if (r == 0)

@@ -44,7 +44,7 @@ static void put_code(struct methods_view *v, struct str s)
 }
 
 /* Appends a name as code, safe for a terminal. */
-static void put_name(struct methods_view *v, struct str name)
+static void put_method_name(struct methods_view *v, struct str name)
 {
 	struct buf b = {0};
 	fmt_name(&b, name);
@@ -103,7 +103,7 @@ static void put_package(struct methods_view *v, const struct methods_step *step)
 	struct buf b = {0};
 	if (p) {
 		buf_printf(&b, "%s %s", p->name, p->version);
-		put_name(v, buf_view(&b));
+		put_method_name(v, buf_view(&b));
 		buf_release(&b);
 	} else
 		buf_printf(&v->b, "version unknown: %s",
@@ -238,7 +238,7 @@ static int write_first(struct methods_view *v)
 /* What a step is, with its package, as a line of a list, cells of a table or part of a sentence. */
 static void put_step(struct methods_view *v, const struct methods_step *step)
 {
-	put_name(v, buf_view(&step->name));
+	put_method_name(v, buf_view(&step->name));
 	if (!step->sure)
 		buf_char(&v->b, '?');
 	buf_printf(&v->b, v->markdown ? " | " : " (");
@@ -285,7 +285,7 @@ static void write_modules(struct methods_view *v)
 		struct buf b = {0};
 		put_comma(v, i, n);
 		buf_printf(&b, "%s %s", p->name, p->version);
-		put_name(v, buf_view(&b));
+		put_method_name(v, buf_view(&b));
 		v->b.failed |= b.failed;
 		buf_release(&b);
 	}
@@ -305,7 +305,7 @@ static void write_starters(struct methods_view *v)
 		if (step->role == METHODS_PROGRAM)
 			continue;
 		put_comma(v, n, all < LIST_MOST ? all : LIST_MOST + 1);
-		put_name(v, buf_view(&step->name));
+		put_method_name(v, buf_view(&step->name));
 		buf_printf(&v->b, " (");
 		put_package(v, step);
 		buf_char(&v->b, ')');
@@ -340,7 +340,7 @@ static void write_machines(struct methods_view *v)
 		if (!i)
 			put_gap(v);
 		buf_printf(&v->b, i ? ", and on " : "They ran on ");
-		put_name(v, one->host.n ? buf_view(&one->host) : str_of("an unknown host"));
+		put_method_name(v, one->host.n ? buf_view(&one->host) : str_of("an unknown host"));
 		buf_printf(&v->b, " (");
 		for (size_t k = 0; k < sizeof(parts) / sizeof(*parts); k++) {
 			const char *value = value_of(&one->about, parts[k].key);
@@ -376,7 +376,7 @@ static void write_environment(struct methods_view *v)
 			if (!seen.n)
 				put_gap(v);
 			buf_printf(&v->b, seen.n ? ", " : "Their environment had ");
-			put_name(v, str_of(text));
+			put_method_name(v, str_of(text));
 			buf_str(&seen.b, str_of(text));
 			buf_char(&seen.b, '\0');
 			seen.n++;

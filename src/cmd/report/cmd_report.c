@@ -65,7 +65,7 @@ static int write_page(const struct buf *page, const char *path)
 }
 
 /* What cannot be meant. The status; *ret is what the options say. */
-static int read_options(const struct cmd *c, const struct opts_report *o, struct report_request *ret)
+static int read_report_options(const struct cmd *c, const struct opts_report *o, struct report_request *ret)
 {
 	*ret = (struct report_request){.most = NODES, .series = o->series, .against = o->against};
 	if (c->n_operands != 1)
@@ -99,7 +99,7 @@ int cmd_report(struct cmd *c, const struct opts_report *o)
 	struct err err = {0};
 	struct buf page = {0};
 	struct report_request q;
-	int status = read_options(c, o, &q);
+	int status = read_report_options(c, o, &q);
 	if (status == STATUS_OK)
 		status = cmd_store(c, o->no_index);
 	if (status == STATUS_OK)

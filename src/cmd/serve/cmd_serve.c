@@ -79,7 +79,7 @@ static bool read_port(const char *text, unsigned *ret)
 }
 
 /* A status, reported. */
-static int read_options(const struct cmd *c, const struct opts_serve *o, struct serve_options *ret)
+static int read_serve_options(const struct cmd *c, const struct opts_serve *o, struct serve_options *ret)
 {
 	if (c->n_operands)
 		return report_usage(c, "serve takes no arguments");
@@ -101,7 +101,7 @@ int cmd_serve(struct cmd *c, const struct opts_serve *o)
 	char token[SERVE_TOKEN + 1];
 	struct serve_options s = {
 	    .home = cmd_home(c), .socket = o->socket, .ns = 10000000000, .memory = 1ull << 30, .ready = print_address};
-	int status = read_options(c, o, &s);
+	int status = read_serve_options(c, o, &s);
 	if (status == STATUS_OK)
 		status = cmd_store_exists(c);
 	if (status != STATUS_OK)

@@ -57,7 +57,7 @@ static int take_messages(struct collecting *x, struct broker *b, struct err *err
 }
 
 /* Of --from and its options. secret: filled, and pointed to by *at, only with a token. An exit status. */
-static int read_options(struct collecting *x, struct broker_at *at, char secret[SECRET], unsigned *replicas)
+static int read_nats_options(struct collecting *x, struct broker_at *at, char secret[SECRET], unsigned *replicas)
 {
 	const struct opts_collect *o = x->o;
 	char *end = NULL;
@@ -88,7 +88,7 @@ int collect_broker(struct collecting *x)
 	struct broker *b = NULL;
 	char secret[SECRET] = "";
 	unsigned replicas;
-	int status = read_options(x, &at, secret, &replicas), rc = 0;
+	int status = read_nats_options(x, &at, secret, &replicas), rc = 0;
 	bool again = status == STATUS_OK;
 	while (again) {
 		struct err err = {0};

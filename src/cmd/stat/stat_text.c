@@ -285,7 +285,7 @@ struct section_heads {
 };
 
 /* There must be room. head is not copied. */
-static void add_column(struct section_heads *h, const char *head, char align)
+static void add_stat_column(struct section_heads *h, const char *head, char align)
 {
 	h->heads[h->n] = head;
 	h->align[h->n++] = align;
@@ -298,12 +298,12 @@ static void choose_columns(struct section_heads *h, bool exec, bool counted, boo
 	static const char *const many[] = {"CALLS", "READ", "TIME", "CALLS", "WRITTEN", "TIME"};
 	for (size_t i = 0; i < (counted || exec ? 6 : 4); i++)
 		if (counted || sizes || i > 3 || i % 2 == 0)
-			add_column(h, counted ? many[i] : few[i], 'r');
+			add_stat_column(h, counted ? many[i] : few[i], 'r');
 	if (ranks)
-		add_column(h, "RANK", 'r');
+		add_stat_column(h, "RANK", 'r');
 	if (users)
-		add_column(h, "BY", 'l');
-	add_column(h, "", 'l');
+		add_stat_column(h, "BY", 'l');
+	add_stat_column(h, "", 'l');
 }
 
 /* What one of them read and wrote: calls and their times, or accesses. 0 or more, -errno. */

@@ -64,7 +64,7 @@ static int make_id(struct sbom *b, const struct idset *execs)
 }
 
 /* The file, where one was selected. 0, -errno. */
-static int look_at_file(struct sbom *b, const struct prov_select *sel)
+static int look_at_sbom_file(struct sbom *b, const struct prov_select *sel)
 {
 	struct version_info v;
 	struct file_info f;
@@ -111,7 +111,7 @@ int sbom_collect(struct prov_source *p, struct err *err, struct sbom *ret)
 	int r = prov_walk(p, PROV_BIT(PROV_activity), keep_exec, &execs);
 	if (r == 0)
 		idset_close(&execs);
-	r = r < 0 ? r : look_at_file(ret, prov_selection(p));
+	r = r < 0 ? r : look_at_sbom_file(ret, prov_selection(p));
 	r = r < 0 ? r : look_at_execs(ret, &execs);
 	r = r < 0 ? r : make_id(ret, &execs);
 	r = r < 0 ? r : find_software(ret, &execs);

@@ -140,7 +140,7 @@ struct attribute {
 };
 
 /* Adds a value of an attribute. arg: the attribute that v is a value of. 0, negative. */
-static int add_value(struct jsonld *l, void *arg, json_t *v)
+static int add_jsonld_value(struct jsonld *l, void *arg, json_t *v)
 {
 	const struct attribute *a = arg;
 	return read_value(l, a->s, a->name, v, a->names);
@@ -166,7 +166,7 @@ static int read_jsonld_attribute(struct jsonld *l, const struct json_scope *s, c
 		rc = a.name == VEC_NONE ? json_report_full(l->r) : 0;
 	} else
 		rc = json_expand_name(l->r, s, key, &a.name);
-	return rc < 0 ? rc : for_each_value(l, v, add_value, &a);
+	return rc < 0 ? rc : for_each_value(l, v, add_jsonld_value, &a);
 }
 
 /* ---- statements ---- */

@@ -122,7 +122,7 @@ static bool accept_word(struct provn *n, const char *word)
 }
 
 /* What can stand in a qualified name as it is; other characters have a backslash before them. */
-static bool is_name_char(char c)
+static bool is_provn_name_char(char c)
 {
 	return !is_blank(c) && !strchr("()[]{}<>,;='\"\\", c);
 }
@@ -132,7 +132,7 @@ static bool read_bare_name(struct provn *n)
 {
 	buf_reset(&n->text);
 	skip_space(n);
-	while (n->p < n->end && *n->p && (is_name_char(*n->p) || (*n->p == '\\' && n->end - n->p > 1))) {
+	while (n->p < n->end && *n->p && (is_provn_name_char(*n->p) || (*n->p == '\\' && n->end - n->p > 1))) {
 		n->p += *n->p == '\\';
 		buf_char(&n->text, *n->p);
 		step_over(n);
@@ -340,7 +340,7 @@ static int read_literal(struct provn *n, uint32_t name)
 }
 
 /* An integer, added as an attribute. -EBADMSG, reported: no digit. */
-static int read_number(struct provn *n, uint32_t name)
+static int read_provn_number(struct provn *n, uint32_t name)
 {
 	const char *from = n->p;
 	n->p += *n->p == '-';
@@ -369,7 +369,7 @@ static int read_attributes(struct provn *n)
 			rc = read_literal(n, name);
 		else
 			rc = begins_with(n, "'") ? read_quoted_name(n, name)
-			     : n->p < n->end     ? read_number(n, name)
+			     : n->p < n->end     ? read_provn_number(n, name)
 			                         : report_bad_provn(n, "no value");
 		if (rc < 0)
 			return rc;

@@ -75,7 +75,7 @@ static int64_t parse_cgroup_count(const char *text)
 }
 
 /* Reads a number from a file of a control group. -1: not to be had, or no number. */
-static int64_t read_number(int dir, const char *name)
+static int64_t read_cgroup_number(int dir, const char *name)
 {
 	char text[64];
 	return cgroup_read_file(dir, name, text, sizeof(text)) ? parse_cgroup_count(text) : -1;
@@ -208,9 +208,9 @@ static void read_memory(const struct cgroup_hier *h, struct cgroup_usage *u)
 	}
 	if (read_fd(h->charged, small, sizeof(small)))
 		u->charged = parse_cgroup_count(small);
-	u->charged_peak = read_number(h->dir, h->two ? "memory.peak" : "memory.max_usage_in_bytes");
+	u->charged_peak = read_cgroup_number(h->dir, h->two ? "memory.peak" : "memory.max_usage_in_bytes");
 	if (h->two) {
-		u->swap = read_number(h->dir, "memory.swap.current");
+		u->swap = read_cgroup_number(h->dir, "memory.swap.current");
 		if (cgroup_read_file(h->dir, "memory.events", small, sizeof(small))) {
 			u->oom_kills = value_of_key(small, "oom_kill");
 			u->memory_hits = value_of_key(small, "max");
@@ -218,7 +218,7 @@ static void read_memory(const struct cgroup_hier *h, struct cgroup_usage *u)
 	} else {
 		if (cgroup_read_file(h->dir, "memory.oom_control", small, sizeof(small)))
 			u->oom_kills = value_of_key(small, "oom_kill");
-		u->memory_hits = read_number(h->dir, "memory.failcnt");
+		u->memory_hits = read_cgroup_number(h->dir, "memory.failcnt");
 	}
 }
 
@@ -236,8 +236,8 @@ static void read_cpu(const struct cgroup_hier *h, struct cgroup_usage *u)
 		u->cpu_system = system < 0 ? -1 : system * 1000;
 	} else {
 		u->cpu = parse_cgroup_count(text);
-		u->cpu_user = read_number(h->dir, "cpuacct.usage_user");
-		u->cpu_system = read_number(h->dir, "cpuacct.usage_sys");
+		u->cpu_user = read_cgroup_number(h->dir, "cpuacct.usage_user");
+		u->cpu_system = read_cgroup_number(h->dir, "cpuacct.usage_sys");
 	}
 }
 
@@ -251,8 +251,8 @@ void cgroup_read(const struct cgroup *c, unsigned parts, struct cgroup_usage *re
 	if ((parts & CGROUP_CPU) && (h = hier_of(c, CGROUP_CPU)))
 		read_cpu(h, ret);
 	if ((parts & CGROUP_TASKS) && (h = hier_of(c, CGROUP_TASKS))) {
-		ret->tasks = read_number(h->dir, "pids.current");
-		ret->tasks_peak = read_number(h->dir, "pids.peak");
+		ret->tasks = read_cgroup_number(h->dir, "pids.current");
+		ret->tasks_peak = read_cgroup_number(h->dir, "pids.peak");
 		if (cgroup_read_file(h->dir, "pids.events", text, sizeof(text)))
 			ret->task_hits = value_of_key(text, "max");
 	}

@@ -173,8 +173,8 @@ static int bring_back(struct again_planning *p, struct again_file *x)
 }
 
 /* A file of the side: looked for and, where it is not as it was, brought back. 0, -errno with a sentence. */
-static int add_file(struct again_planning *p, struct again_loaded *s, const char *reader, const struct again_content *x,
-                    bool inner, bool program)
+static int add_step_file(struct again_planning *p, struct again_loaded *s, const char *reader,
+                         const struct again_content *x, bool inner, bool program)
 {
 	struct file_info f;
 	size_t at = s->out->n_files;
@@ -207,7 +207,7 @@ static int want_file(struct again_planning *p, struct again_loaded *s, struct ag
 		return 0;
 	while (at < s->out->n_files && s->out->files[at].version != x->v.id)
 		at++;
-	int r = at == s->out->n_files ? add_file(p, s, reader, x, inner, program) : 0;
+	int r = at == s->out->n_files ? add_step_file(p, s, reader, x, inner, program) : 0;
 	if (r < 0)
 		return r;
 	size_t *files = realloc(t->files, (t->n_files + 1) * sizeof(*files));

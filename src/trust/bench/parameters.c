@@ -96,7 +96,7 @@ static bool is_input_file(const struct elements *files, const char *word)
 }
 
 /* "-5" and "-.5" are numbers, "-" alone a stream. */
-static bool is_option(const char *word)
+static bool is_parameter_option(const char *word)
 {
 	return word[0] == '-' && word[1] && !isdigit((unsigned char)word[1]) && word[1] != '.';
 }
@@ -136,7 +136,7 @@ void guess_parameters(char *const *argv, size_t argc, const struct elements *fil
 			options = false;
 			continue;
 		}
-		if (options && is_option(w)) {
+		if (options && is_parameter_option(w)) {
 			i += add_option(w, i + 1 < argc ? argv[i + 1] : NULL, files, values);
 		} else if (is_input_file(files, w)) {
 			continue;

@@ -126,7 +126,7 @@ static int end_of_line(struct reader *r)
 }
 
 /* Adds a value to a key. 0, -ENOMEM with a sentence. */
-static int add_value(struct reader *r, struct toml_key *k, struct buf *b)
+static int add_toml_value(struct reader *r, struct toml_key *k, struct buf *b)
 {
 	char **more = realloc(k->value, (k->n + 1) * sizeof(*more));
 	if (!more)
@@ -156,7 +156,7 @@ static int parse_scalar(struct reader *r, struct toml_key *k, struct buf *b)
 		return refuse_line(r, "a value is missing");
 	if (*r->p == '"' || *r->p == '\'') {
 		int rc = parse_quoted(r, b);
-		return rc < 0 ? rc : add_value(r, k, b);
+		return rc < 0 ? rc : add_toml_value(r, k, b);
 	}
 	if (*r->p == '{')
 		return refuse_line(r, "inline tables are not supported here");
@@ -169,7 +169,7 @@ static int parse_scalar(struct reader *r, struct toml_key *k, struct buf *b)
 		return refuse_line(r, "a value is missing");
 	if (!is_bare_value(buf_cstr(b)))
 		return refuse_line(r, "a value is a string in quotes, a number, true or false");
-	return add_value(r, k, b);
+	return add_toml_value(r, k, b);
 }
 
 /* It may go over lines. -EBADMSG with a sentence, -ENOMEM. */

@@ -30,7 +30,7 @@ static int match_entry(struct chain *c, struct chain_hashing *h, const struct ch
 /* Entries by session, then as the chain has them, the shorter first among those of one seal's kind. */
 static const struct chain *sorting;
 /* Order of qsort, of numbers of entries: by session, then by seal. sorting must be set. */
-static int compare_entries(const void *pa, const void *pb)
+static int compare_chain_entries(const void *pa, const void *pb)
 {
 	const struct chain_entry *a = &sorting->entries.v[*(const uint32_t *)pa],
 	                         *b = &sorting->entries.v[*(const uint32_t *)pb];
@@ -47,7 +47,7 @@ static uint32_t *sorted_entries(struct chain *c)
 		v[i] = (uint32_t)i;
 	sorting = c;
 	if (v && c->entries.n)
-		qsort(v, c->entries.n, sizeof(*v), compare_entries);
+		qsort(v, c->entries.n, sizeof(*v), compare_chain_entries);
 	return v;
 }
 

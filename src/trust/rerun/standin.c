@@ -175,7 +175,7 @@ static int make_level(struct making *m, const struct level *l)
 }
 
 /* No link is followed, whoever puts one there meanwhile. A descriptor that the caller closes, or -1 with errno. */
-static int open_folder(int folder, const char *name)
+static int open_standin_folder(int folder, const char *name)
 {
 	struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
 	                       .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
@@ -197,8 +197,8 @@ static int make_levels(struct making *m, const struct level *top)
 	int rc = make_level(m, top);
 	for (size_t i = 0; rc == 0 && i < m->folders.n && !m->out->more; i++) {
 		char *name = m->folders.v[i];
-		struct level l = {.from = open_folder(top->from, name),
-		                  .to = open_folder(top->to, name),
+		struct level l = {.from = open_standin_folder(top->from, name),
+		                  .to = open_standin_folder(top->to, name),
 		                  .name = name,
 		                  .depth = depth_of(name)};
 		if (l.from >= 0 && l.to >= 0)
