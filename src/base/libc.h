@@ -6,6 +6,7 @@
 #ifndef STEMMA_BASE_LIBC_H
 #define STEMMA_BASE_LIBC_H
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -92,6 +93,21 @@ static inline int close_range(unsigned first, unsigned last, int flags)
 static inline void closefrom(int first)
 {
 	close_range((unsigned)first, ~0U, 0);
+}
+
+/* By the path of the folder's descriptor, so /proc has to be there. */
+static inline int scandirat(int folder, const char *path, struct dirent ***ret, int (*wanted)(const struct dirent *),
+                            int (*compare)(const struct dirent **, const struct dirent **))
+{
+	int fd = openat(folder, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	char name[sizeof("/proc/self/fd/") + 3 * sizeof(fd)];
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	int n = scandir(name, ret, wanted, compare), e = errno;
+	close(fd);
+	errno = e;
+	return n;
 }
 
 /* The name without SIG, or NULL: of the signals that every machine has. */

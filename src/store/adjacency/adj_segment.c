@@ -16,6 +16,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
 #define ADJ_MAGIC 0x3165676445617453u
 #define ADJ_FORMAT 1 /* of the rows, and of this header */
 #define ADJ_PIECE_BITS 13
