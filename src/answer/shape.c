@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "" where the sentence needs none. */
+/* Returns what a sentence says of an edge of that type, "" where it needs nothing. */
 static const char *edge_words(bool up, enum lineage_edge_type type)
 {
 	switch (type) {

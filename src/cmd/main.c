@@ -236,7 +236,7 @@ static int compile(const char *compiler, int own, int argc, char **argv, const c
 	return status;
 }
 
-/* On the error output, with the command that is spelled nearly so. */
+/* Reports that there is no such command, on the error output, with the command that is spelled nearly so. */
 static void report_no_command(const char *name)
 {
 	const char *names[COMMAND_COUNT];

@@ -83,7 +83,7 @@ static void set_limit(int what, uint64_t value)
 	setrlimit(what, &r);
 }
 
-/* Of data; the address space has room for the files that are mapped, too. */
+/* Limits the memory of the process. Of data; the address space has room for the files that are mapped, too. */
 static void limit_memory(uint64_t memory)
 {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they take the address space for themselves */
@@ -133,8 +133,8 @@ static int make_home(const char *user, const char *home, struct err *err)
 	return r < 0 ? err_set(err, -r, "cannot make the index") : 0;
 }
 
-/* From here on the process reads `logs`, writes `home`, and makes few calls; where the kernel cannot confine, the modes
- * of files alone hold. 0, or -errno with a sentence. */
+/* Confines the process. From here on the process reads `logs`, writes `home`, and makes few calls; where the kernel
+ * cannot confine, the modes of files alone hold. 0, or -errno with a sentence. */
 static int confine_answer(const char *logs, const char *home, struct err *err)
 {
 	int r = late_load(&late_sqlite, err);

@@ -39,7 +39,8 @@ static int chown_below(int fd, uid_t uid, gid_t gid, int depth)
 	return r;
 }
 
-/* Of a folder all below it, `depth` deep; links are not followed. 0 or -errno. */
+/* Gives an entry of a folder to another owner. Of a folder all below it, `depth` deep; links are not followed. 0 or
+ * -errno. */
 static int chown_entry(int at, const char *name, uid_t uid, gid_t gid, int depth)
 {
 	struct stat st;
@@ -58,7 +59,8 @@ static int chown_entry(int at, const char *name, uid_t uid, gid_t gid, int depth
 	return fchownat(at, name, uid, gid, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
 }
 
-/* All below path that is root's becomes uid's; no link is followed. 0, -errno with a sentence. */
+/* Gives a folder to another owner. All below path that is root's becomes uid's; no link is followed. 0, -errno with
+ * a sentence. */
 static int become_owner(const char *path, uid_t uid, gid_t gid, struct err *err)
 {
 	int r = chown_entry(AT_FDCWD, path, uid, gid, 0);

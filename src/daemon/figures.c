@@ -36,7 +36,7 @@ static const struct figures_now *find_sample_before(const struct figures *f, uin
 	return &f->v[(f->n - 1 - (by < most ? by : most - 1)) % FIGURES_SAMPLES];
 }
 
-/* All events of the tracer together. */
+/* Returns how many events there were. All events of the tracer together. */
 static uint64_t add_fired(const struct figures_now *s)
 {
 	return s->tracer.forks + s->tracer.execs + s->tracer.exits + s->tracer.files;

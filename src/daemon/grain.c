@@ -86,7 +86,8 @@ struct setting {
 	int failed;
 };
 
-/* For node_of_job; arg is a struct setting. Nothing where it is so already, or the process has ended. */
+/* Sets how exactly a process is recorded. For node_of_job; arg is a struct setting. Nothing where it is so already,
+ * or the process has ended. */
 static void set_pid(void *arg, pid_t pid, bool counting)
 {
 	struct setting *s = arg;
@@ -169,7 +170,7 @@ void grain_tick(struct grain *g)
 
 /* ---- asking ---- */
 
-/* Of the same job, user or node; of jobs the owner counts only where there is one. */
+/* Are both requests of one owner? Of the same job, user or node; of jobs the owner counts only where there is one. */
 static bool is_same_request(const struct request *a, const struct request *b)
 {
 	return a->what == b->what && a->any_user == b->any_user &&

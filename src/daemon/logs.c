@@ -455,8 +455,8 @@ static bool in_use(void *arg, uint32_t uid, const char *folder)
 	return false;
 }
 
-/* That something was taken away is a part of the record; that it was too old is a rule, and told to those who record.
- */
+/* Logs a gap for shares that were removed. That something was taken away is a part of the record; that it was too
+ * old is a rule, and told to those who record. */
 static void emit_removed_gap(void *arg, const struct shares_removed *r)
 {
 	static const char *const why[] = {"older than `max_age`", "this user's share of the disk was full",

@@ -101,7 +101,8 @@ static bool is_setting_value(size_t k, const char *value, char *known, size_t si
 	}
 }
 
-/* In place of the value before, or behind it in a list. Owns value. 0; -ENOMEM, value is freed in that case, too. */
+/* Sets a setting in place of the value before, or behind it in a list. Owns value. 0; -ENOMEM, value is freed in
+ * that case, too. */
 static int take_value(struct settings *s, size_t k, char *value)
 {
 	if (rows[k].type == TYPE_list && s->value[k]) {

@@ -299,7 +299,8 @@ static void hold_age(struct shares *s, struct folders *all, const char *base, in
 			remove_folder(s, &all->v[i], base, h, SHARES_AGE);
 }
 
-/* Down to seven eighths, or every look would take something away, and the index with it. */
+/* Removes the oldest until a share of the disk is kept. Down to seven eighths, or every look would take something
+ * away, and the index with it. */
 static void hold_share(struct shares *s, struct folders *all, const char *base, uint64_t share,
                        const struct shares_hooks *h)
 {

@@ -65,7 +65,7 @@ static void add_rule(void *arg, const char *row)
 		stemmad_say("%s", err.text);
 }
 
-/* No memory: it is left out. */
+/* Appends a text to a list; without memory it is left out. */
 static void texts_append(void *arg, const char *item)
 {
 	struct texts *t = arg;
@@ -167,8 +167,8 @@ static void handle_tracer_event(void *arg, const struct tracer_event *ev)
 	node_event(d->node, ev);
 }
 
-/* Without the helper no file could be told from another. What was told up to now is kept, and the daemon ends: the
- * right to have a new one was given up with all others. */
+/* Ends the daemon since its helper has ended. Without the helper no file could be told from another. What was told
+ * up to now is kept, and the daemon ends: the right to have a new one was given up with all others. */
 static void without_helper(struct stemmad *d)
 {
 	int64_t now = world_now();
@@ -196,7 +196,7 @@ void stemmad_drain(struct stemmad *d)
 
 /* ---- what the socket asks ---- */
 
-/* All that was seen is in the logs when it returns. */
+/* Writes what was seen to the logs. All that was seen is in the logs when it returns. */
 static void bring_up(void *arg)
 {
 	struct stemmad *d = arg;
@@ -220,7 +220,8 @@ static void format_stats(void *arg, const char *operands, struct buf *out)
 		figures_table(d->figures, &now, 60, out);
 }
 
-/* For control; out: the launcher, if that is asked for. 0; -errno with a sentence. */
+/* Changes how exactly somebody is recorded. For control; out: the launcher, if that is asked for. 0; -errno with a
+ * sentence. */
 static int change_granularity(void *arg, const char *operands, uint32_t uid, bool admin, struct buf *out,
                               struct err *err)
 {
@@ -280,7 +281,7 @@ static void reload_settings(struct stemmad *d)
 	stemmad_say(read ? "settings were reread" : "settings are unchanged");
 }
 
-/* All signals that wait. */
+/* Handles signals. All signals that wait. */
 static void handle_signal_fd(struct stemmad *d)
 {
 	struct signalfd_siginfo si;
@@ -494,7 +495,7 @@ static int become_daemon(struct stemmad *d, struct err *err)
 	return r == 0 ? helper_start(err, &d->helper) : r;
 }
 
-/* In the order in which each needs the ones before. 0, or -errno with a sentence. */
+/* Starts all parts of the daemon in the order in which each needs the ones before. 0, or -errno with a sentence. */
 static int start_daemon(struct stemmad *d, struct err *err)
 {
 	int r = become_daemon(d, err);

@@ -236,7 +236,7 @@ bool world_has_group(const char *group)
 	return gr;
 }
 
-/* For the node: names of user and group, or #NUMBER. */
+/* Looks up names. For the node: names of user and group, or #NUMBER. */
 static void group_names_user(void *arg, uint32_t uid, uint32_t gid, char *user, char *group, size_t size)
 {
 	(void)arg;

@@ -10,7 +10,7 @@ static bool was_asked(bool (*question)(void *arg), void *arg)
 	return question && question(arg);
 }
 
-/* Of a regular file that looks as it did before. */
+/* Returns what speaks for an unchanged file. Of a regular file that looks as it did before. */
 static unsigned evidence_of_unchanged(const struct access_ending *e)
 {
 	if (e->appends)

@@ -90,8 +90,8 @@ static int try_lock(int fd)
 	return fstat(fd, &st) == 0 && st.st_nlink > 0;
 }
 
-/* To look at all lock files takes 2 us each: 78 ms where a suite of tests has left 40,000, in each new store's first
- * run. Whether it is time to, and then it is not for the others. */
+/* Is it time to remove old lock files? To look at all lock files takes 2 us each: 78 ms where a suite of tests has
+ * left 40,000, in each new store's first run. Whether it is time to, and then it is not for the others. */
 static bool is_sweep_due(int dir)
 {
 	struct stat st;

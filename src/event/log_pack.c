@@ -109,7 +109,7 @@ static void append_reference(struct context *c, struct str s)
 		c->ring[c->nring++ % RING] = s;
 }
 
-/* After an event, on both sides. What it holds lies where it stays. */
+/* Updates what the next event is packed against. After an event, on both sides. What it holds lies where it stays. */
 static void update_context(struct context *c, const struct parts *e, uint32_t mask)
 {
 	struct last *l = last_of(c, e->kind);

@@ -26,7 +26,7 @@ static int reading(int fd)
 	return r < 0 ? -errno : r;
 }
 
-/* All of it from `at` to the end. 0 or -errno. */
+/* Copies the rest of a file. All of it from `at` to the end. 0 or -errno. */
 static int copy_from_offset(int to, int from, uint64_t at)
 {
 	char part[16384];

@@ -84,7 +84,8 @@ static void append_ends_after(struct log_writer *w, struct log_state *s, uint64_
 	}
 }
 
-/* It is the last time: what the disk has room for is written, and that the rest is missing. */
+/* Writes the frame that is being made, as far as it fits. It is the last time: what the disk has room for is
+ * written, and that the rest is missing. */
 static void write_what_fits(struct log_writer *w)
 {
 	struct log_state s = *log_writer_current(w);
@@ -136,8 +137,8 @@ static bool gather_again(struct log_writer *w, struct log_state *s, const void *
 	return good;
 }
 
-/* It is the last time, and the disk took no more of the queue: of its first frame what fits is written, and that the
- * rest is missing. */
+/* Writes the first frame of the queue, as far as it fits. It is the last time, and the disk took no more of the
+ * queue: of its first frame what fits is written, and that the rest is missing. */
 static void write_queue_that_fits(struct log_writer *w, int error)
 {
 	struct log_state s = *log_writer_current(w);
@@ -171,7 +172,8 @@ static void rescue(struct log_writer *w)
 	w->outcome.removed = r == 0 ? LOG_REMOVED_ANEW : r > 0 ? LOG_REMOVED_ELSEWHERE : LOG_REMOVED_LOST;
 }
 
-/* From here on frames are written to the segment by this thread. 0, or -errno: not all could be. */
+/* Ends writing by another thread. From here on frames are written to the segment by this thread. 0, or -errno: not
+ * all could be. */
 static int end_queue(struct log_writer *w)
 {
 	int r = 0;

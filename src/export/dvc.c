@@ -85,7 +85,7 @@ static void write_yaml_scalar(struct out *o, struct str s)
 	out_char(o, '"');
 }
 
-/* In a comment nothing may end the line. */
+/* Writes a text as a comment of YAML. In a comment nothing may end the line. */
 static void write_yaml_comment(struct out *o, const char *words, struct str s)
 {
 	out_text(o, "    # ");

@@ -37,7 +37,7 @@ static const char *const use_name[] = {[USE_INPUT] = "input", [USE_LIBRARY] = "l
 
 /* ---- files ---- */
 
-/* By the last part of the path. */
+/* Is a path named in the command? By the last part of the path. */
 static bool is_named_in_argv(const struct strlist *argv, struct str path)
 {
 	const char *slash = memrchr(path.p, '/', path.n);
@@ -48,7 +48,8 @@ static bool is_named_in_argv(const struct strlist *argv, struct str path)
 	return false;
 }
 
-/* By its path it is not one of the machine's own programs, or the command names it. */
+/* Is a file part of the work, and not of the machine? By its path it is not one of the machine's own programs, or
+ * the command names it. */
 static bool is_work(const struct statement *t, const struct strlist *argv, struct str path)
 {
 	const struct lineage_options *o = &prov_selection(t->p)->lineage;
@@ -112,7 +113,7 @@ static int append_run_items(struct statement *t)
 	return r < 0 ? r : 0;
 }
 
-/* By version, what was made first. */
+/* Compares two items by version, what was made first. */
 static int compare_items_by_version(const void *pa, const void *pb)
 {
 	const struct item *a = pa, *b = pb;
@@ -150,8 +151,8 @@ static bool is_last_made(const struct item *v, size_t n, size_t i, size_t next)
 	return true;
 }
 
-/* Of each version one, of each file that was made the last, and only what stayed. end: of the run. Sorted by path. 0,
- * -errno. */
+/* Removes items that are not results. Of each version one, of each file that was made the last, and only what
+ * stayed. end: of the run. Sorted by path. 0, -errno. */
 static int reduce_items(struct statement *t, int64_t end)
 {
 	struct item *v = t->items.v;
@@ -264,7 +265,8 @@ static void put_builder(struct jsonw *j, const struct run_info *run)
 	jsonw_close(j, '}');
 }
 
-/* When it began and ended, its status, and what its record lacks; what is not known is left out. */
+/* Puts the metadata of the run. When it began and ended, its status, and what its record lacks; what is not known is
+ * left out. */
 static void put_metadata(struct jsonw *j, const struct run_info *run)
 {
 	jsonw_key(j, "", "metadata");

@@ -9,7 +9,7 @@ void jsonw_release(struct jsonw *j)
 	buf_release(&j->list);
 }
 
-/* Before all but the first member. */
+/* Writes the comma before each member but the first. */
 static void write_comma(struct jsonw *j)
 {
 	if (j->comma)

@@ -30,7 +30,7 @@ struct events {
 
 /* ---- ids ---- */
 
-/* In the usual form, 36 characters. */
+/* Writes a UUID in the usual form, 36 characters. */
 static void write_uuid(struct out *o, const unsigned char b[16])
 {
 	static const int pieces[] = {4, 2, 2, 2, 6};

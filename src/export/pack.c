@@ -169,7 +169,7 @@ static int compare_pack_files(const void *a, const void *b)
 
 /* ---- copies ---- */
 
-/* All bytes of one descriptor into another one. 0, -errno. */
+/* Copies a file. All bytes of one descriptor into another one. 0, -errno. */
 static int copy_bytes(int from, int to)
 {
 	char *block = malloc(BLOCK);

@@ -446,7 +446,7 @@ static int write_provio_execution(struct writer *w, store_id exec)
 
 /* ---- what was told of a run: by its programs, and of the shape of datasets and the parts that were moved ---- */
 
-/* Each is named by the event that it is. */
+/* Writes an event that a program reported. Each is named by the event that it is. */
 static void write_reported_event(struct writer *w, const char *class, const struct reported_event *t, const char *ulid,
                                  bool own)
 {

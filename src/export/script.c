@@ -48,7 +48,7 @@ static struct str path_end(struct str path)
 	return path;
 }
 
-/* By the program's name without version: python3.11 is python. NULL: none. */
+/* Finds the interpreter of scripts by the program's name without version: python3.11 is python. NULL: none. */
 static const struct interpreter *find_interpreter(struct str program)
 {
 	struct str name = path_end(program);

@@ -162,7 +162,7 @@ static void write_table_value(struct tables *t, struct out *o, const struct prov
 		append_base64_cell(t, v);
 }
 
-/* With a separator before; empty for TIME_NONE. */
+/* Writes a time. With a separator before; empty for TIME_NONE. */
 static void write_table_time(struct tables *t, struct out *o, int64_t at)
 {
 	write_separator(t, o);

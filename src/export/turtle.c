@@ -94,7 +94,7 @@ static unsigned wanted_kinds(const struct wanted *w)
 
 /* ---- terms ---- */
 
-/* In N-Triples the whole IRI, in Turtle with a prefix. The name must need no escapes. */
+/* Writes an IRI. In N-Triples the whole IRI, in Turtle with a prefix. The name must need no escapes. */
 static void write_iri(struct rdf *r, const char *prefix, const char *ns, const char *name, size_t n)
 {
 	if (r->nt) {
@@ -167,14 +167,14 @@ static void write_rdf_predicate(struct rdf *r, struct str id)
 	out_char(r->out, ' ');
 }
 
-/* In Turtle the subject goes on. */
+/* Ends a triple. In Turtle the subject goes on. */
 static void triple_end(struct rdf *r)
 {
 	if (r->nt)
 		out_text(r->out, " .\n");
 }
 
-/* In N-Triples each statement has ended already. */
+/* Ends the statements about a subject. In N-Triples each statement has ended already. */
 static void subject_end(struct rdf *r)
 {
 	if (!r->nt)

@@ -70,7 +70,7 @@ static int append_chosen_summary(void *arg, const struct summary_info *m)
 	return 0;
 }
 
-/* Of each run the last one, in order of time. 0, -errno. */
+/* Chooses the summaries of the runs. Of each run the last one, in order of time. 0, -errno. */
 static int choose_summaries(struct used *u)
 {
 	int rc = store_summaries(u->s, 0, append_chosen_summary, u);

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* To the last execution. 0, also where the record does not have it; -errno. */
+/* Appends a file to the last execution. 0, also where the record does not have it; -errno. */
 static int append_work_file(struct work *w, const struct prov_statement *st)
 {
 	struct version_info v;
@@ -58,7 +58,7 @@ static int append_work_statement(void *arg, const struct prov_statement *st)
 	return 0;
 }
 
-/* For bsearch: key is a store_id. */
+/* Compares an execution with an id. For bsearch: key is a store_id. */
 static int compare_exec_to_id(const void *key, const void *item)
 {
 	store_id a = *(const store_id *)key, b = ((const struct work_exec *)item)->id;

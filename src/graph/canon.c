@@ -294,7 +294,7 @@ struct used {
 	int64_t lo, hi;
 };
 
-/* By file, version, and which process of the execution it was. */
+/* Compares two uses by file, version, and which process of the execution it was. */
 static int used_cmp(const void *pa, const void *pb)
 {
 	const struct used *a = pa, *b = pb;
@@ -358,7 +358,7 @@ struct informed {
 	int64_t lo, hi;
 };
 
-/* By the informed execution, the informing one, and by what. */
+/* Compares two communications by the informed execution, the informing one, and by what. */
 static int informed_cmp(const void *pa, const void *pb)
 {
 	const struct informed *a = pa, *b = pb;
@@ -421,7 +421,8 @@ static void put_informed(struct canon *c, const struct graph *g)
 	vec_release(&v);
 }
 
-/* By access, kind of call and direction; equal ones as they came, so that the last can be taken. */
+/* Compares two rows of bytes moved by access, kind of call and direction; equal ones as they came, so that the last
+ * can be taken. */
 static int compare_io_by_access(const void *pa, const void *pb)
 {
 	const struct gio *a = *(const struct gio *const *)pa, *b = *(const struct gio *const *)pb;

@@ -111,7 +111,7 @@ void facts_set(struct facts *f, struct dense *m, uint64_t key, uint32_t val)
 		f->g->failed = true;
 }
 
-/* By the session's number; VEC_NONE, counted as unknown, where it was not given. */
+/* Finds a file by the session's number; VEC_NONE, counted as unknown, where it was not given. */
 static uint32_t facts_file(struct facts *f, uint64_t number)
 {
 	uint32_t i = facts_find_file(f, number);
@@ -153,7 +153,7 @@ static void apply_session(struct facts *f, const struct event *ev)
 	s->described = true;
 }
 
-/* No memory: g->failed, as in all that follows. */
+/* Takes over an event of a run. No memory: g->failed, as in all that follows. */
 static void apply_run(struct facts *f, const struct event *ev)
 {
 	struct grun *r = vec_add(&f->g->runs);
@@ -396,7 +396,7 @@ static void apply_image(struct facts *f, const struct event *ev)
 		p->exec = id;
 }
 
-/* Of a process that is not known nothing is kept. */
+/* Takes over an event of an exit. Of a process that is not known nothing is kept. */
 static void apply_exit(struct facts *f, const struct event *ev)
 {
 	const struct facts_proc *p = facts_proc_numbered(f, ev->proc);
@@ -522,7 +522,7 @@ static void apply_access_end(struct facts *f, const struct event *ev)
 	}
 }
 
-/* Of an access that is not known: it counts in g->unknown_refs. */
+/* Takes over the bytes that were moved. Of an access that is not known: it counts in g->unknown_refs. */
 static void apply_io(struct facts *f, const struct event *ev)
 {
 	struct graph *g = f->g;
@@ -588,13 +588,13 @@ static void apply_session_end(struct facts *f, const struct event *ev)
 	f->g->sessions.v[f->session].ended = true;
 }
 
-/* Of the run that the event names. */
+/* Takes over a machine of the run that the event names. */
 static void apply_machine(struct facts *f, const struct event *ev)
 {
 	facts_apply_reported(f, ev, ev->machine.run, 0);
 }
 
-/* Of the run that the event names. */
+/* Takes over a result of the run that the event names. */
 static void apply_result(struct facts *f, const struct event *ev)
 {
 	facts_apply_reported(f, ev, ev->result.run, 0);
@@ -606,37 +606,37 @@ static void apply_plan(struct facts *f, const struct event *ev)
 	facts_apply_reported(f, ev, str_of(""), 0);
 }
 
-/* Of the run that the event names. */
+/* Takes over a digest of the run that the event names. */
 static void apply_digest(struct facts *f, const struct event *ev)
 {
 	facts_apply_reported(f, ev, ev->digest.run, graph_digest_key(&ev->digest));
 }
 
-/* Of the run that the program's app event names. */
+/* Takes over a parameter or tag of the run that the program's app event names. */
 static void apply_app_word(struct facts *f, const struct event *ev)
 {
 	facts_apply_of_app(f, ev, ev->app_word.app);
 }
 
-/* Of the run that the program's app event names. */
+/* Takes over a metric of the run that the program's app event names. */
 static void apply_app_metric(struct facts *f, const struct event *ev)
 {
 	facts_apply_of_app(f, ev, ev->app_metric.app);
 }
 
-/* Of the run that the program's app event names. */
+/* Takes over an activity of the run that the program's app event names. */
 static void apply_app_activity(struct facts *f, const struct event *ev)
 {
 	facts_apply_of_app(f, ev, ev->app_activity.app);
 }
 
-/* Of the run that the program's app event names. */
+/* Takes over an MPI rank of the run that the program's app event names. */
 static void apply_mpi_rank(struct facts *f, const struct event *ev)
 {
 	facts_apply_of_app(f, ev, ev->mpi_rank.app);
 }
 
-/* Of the run that the program's app event names. */
+/* Takes over MPI's input and output of the run that the program's app event names. */
 static void apply_mpi_io(struct facts *f, const struct event *ev)
 {
 	facts_apply_of_app(f, ev, ev->mpi_io.app);

@@ -262,7 +262,8 @@ uint32_t graph_exec_at(const struct graph *g, uint32_t proc, int64_t t)
 	return best;
 }
 
-/* Of what was told of a process or execution several times the earliest holds (gkey_cmp), whatever log came first. */
+/* Decides what holds of each process. Of what was told of a process or execution several times the earliest holds
+ * (gkey_cmp), whatever log came first. */
 static void settle_processes(struct graph *g)
 {
 	for (size_t i = 0; i < g->pfacts.n; i++) {
@@ -377,7 +378,8 @@ static void settle_evidence(struct gaccess *a)
 		a->evidence = TERM_evidence_must;
 }
 
-/* Of a descriptor that was handed on: the bytes that were moved say whether it was used. */
+/* Decides what was done through a descriptor. Of a descriptor that was handed on: the bytes that were moved say
+ * whether it was used. */
 static void settle_descriptor(struct gaccess *a, struct settled *s)
 {
 	const bool mapped = a->mode & ACCESS_MAPPED;
@@ -450,7 +452,7 @@ struct order {
 	uint32_t access;
 };
 
-/* By start, then by session and seq, so that it is the same in all indexes. */
+/* Compares two things that began by start, then by session and seq, so that it is the same in all indexes. */
 static int compare_start_order(const void *pa, const void *pb)
 {
 	const struct order *a = pa, *b = pb;
@@ -536,8 +538,9 @@ static bool is_recorded_access(const struct graph *g, const uint32_t *at, uint32
 	return false;
 }
 
-/* Of a file's accesses with one key one counts: that which is not told, else the first. Of what was told without a key
- * none counts that the record itself has. The others go to the end. 0; -1: no memory. */
+/* Removes accesses that were recorded twice. Of a file's accesses with one key one counts: that which is not told,
+ * else the first. Of what was told without a key none counts that the record itself has. The others go to the end.
+ * 0; -1: no memory. */
 static int drop_duplicates(struct graph *g, struct gfile *f)
 {
 	uint32_t *at = g->by_file + f->first_access, n = f->naccess;

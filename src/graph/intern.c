@@ -4,7 +4,7 @@
 
 #define CHUNK 65536
 
-/* n bytes that live as long as w; not aligned. NULL without memory. */
+/* Returns room for a text. n bytes that live as long as w; not aligned. NULL without memory. */
 static char *intern_carve(struct interner *w, size_t n)
 {
 	if (n > w->left) {
@@ -84,7 +84,7 @@ void intern_release(struct interner *w)
 	*w = (struct interner){0};
 }
 
-/* Of a path: its folder's number and its last component's. */
+/* Hashes a node. Of a path: its folder's number and its last component's. */
 static uint32_t node_hash(uint32_t parent, uint32_t base)
 {
 	return hash_fold(hash_mix(parent, base));

@@ -31,8 +31,8 @@ static uint32_t *name_in_force_at(struct replay *r, uint32_t path)
 	return &r->open.v[path];
 }
 
-/* From t on the path names the file, and what it named before ends then. Where it names that file already nothing
- * changes. linked: it is another name of a file that has one. */
+/* Begins a name of a file. From t on the path names the file, and what it named before ends then. Where it names
+ * that file already nothing changes. linked: it is another name of a file that has one. */
 static void begin_name(struct replay *r, uint32_t path, uint32_t file, int64_t t, bool linked)
 {
 	struct graph *g = r->g;
@@ -148,7 +148,7 @@ static void replay_one(struct replay *r, const struct gname_event *e)
 	}
 }
 
-/* By host, then by time, session and seq. */
+/* Compares two changes of names by host, then by time, session and seq. */
 static int compare_name_changes(const void *pa, const void *pb)
 {
 	const struct gname_event *a = pa, *b = pb;
@@ -271,7 +271,7 @@ out:
 	return rc;
 }
 
-/* Only what is open on the host at hand. */
+/* Begins the replay of a host's names. Only what is open on the host at hand. */
 static void begin_host(struct replay *r, uint32_t host)
 {
 	const struct graph *g = r->g;

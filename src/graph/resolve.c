@@ -18,7 +18,7 @@ struct gversion *resolve_version(struct resolver *r)
 	return v;
 }
 
-/* By execution, and by which of its processes. */
+/* Compares two generations by execution, and by which of its processes. */
 static int compare_gens_by_exec(const void *pa, const void *pb)
 {
 	const struct ggen *a = pa, *b = pb;
@@ -219,7 +219,7 @@ static int resolve_stream(struct resolver *r, unsigned kind)
 
 /* ---- after all files ---- */
 
-/* By file and version. */
+/* Compares two derivations by file and version. */
 static int der_cmp(const void *pa, const void *pb)
 {
 	const struct gder *a = pa, *b = pb;

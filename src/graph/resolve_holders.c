@@ -15,7 +15,8 @@ bool resolve_is_holder(const struct gaccess *a)
 	       !(a->flags & (GACCESS_KEPT | GACCESS_ALIAS));
 }
 
-/* Those of the holders that begin before a version later than v does are looked at from now on. 0, -ENOMEM. */
+/* Begins the holdings of a file. Those of the holders that begin before a version later than v does are looked at
+ * from now on. 0, -ENOMEM. */
 static int begin_holding(struct resolver *r, const struct rversion *v)
 {
 	for (; r->holders_seen < r->holders.n; r->holders_seen++) {

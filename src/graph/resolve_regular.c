@@ -286,7 +286,7 @@ static int derive_written(struct resolver *r, struct gversion *gv, size_t i)
 	return add_derivation(r, gv, (uint32_t)cur + 1, must, TERM_via_data) ? 0 : -ENOMEM;
 }
 
-/* From which versions before it the i-th comes. 0, -ENOMEM. */
+/* Adds the derivations of a version. From which versions before it the i-th comes. 0, -ENOMEM. */
 static int derive_version(struct resolver *r, struct gversion *gv, size_t i)
 {
 	const struct rversion *v = &r->versions.v[i];

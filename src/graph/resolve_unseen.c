@@ -11,7 +11,8 @@ struct live {
 	uint32_t access[2];
 };
 
-/* Of the accesses that are open keeps, for each host, the two that end last. -1: there is room for no other host; 0. */
+/* Adds an access to those that are open. Of the accesses that are open keeps, for each host, the two that end last.
+ * -1: there is room for no other host; 0. */
 static int live_add(struct live *v, size_t *n, size_t cap, const struct resolver *r, uint32_t i)
 {
 	const struct gaccess *a = acc_of(r, i);

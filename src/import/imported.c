@@ -8,7 +8,7 @@
 
 /* ---- notes ---- */
 
-/* p is NULL if there is no memory. */
+/* Copies a text. p is NULL if there is no memory. */
 static struct str copy_to_arena(struct imported *t, struct str s)
 {
 	char *p = arena_take(&t->text, s.n + 1);

@@ -48,7 +48,8 @@ static uint64_t emit_current_execution(struct imported_writer *w, struct importe
 	return n;
 }
 
-/* Each once; those without a place in time are passed over. 0, or below 0 with what went wrong in t. */
+/* Logs the links. Each once; those without a place in time are passed over. 0, or below 0 with what went wrong in t.
+ */
 static int emit_imported_links(struct imported_writer *w)
 {
 	struct imported *t = w->t;
@@ -119,7 +120,8 @@ static int emit_imported_run(struct imported_writer *w, struct imported_session 
 	return rc;
 }
 
-/* Each run by one session: that of its executions on its own host, else one of its own. 0, -ENOMEM. */
+/* Gives each run a session. Each run by one session: that of its executions on its own host, else one of its own. 0,
+ * -ENOMEM. */
 static int index_runs(struct imported_writer *w)
 {
 	struct imported *t = w->t;
@@ -135,7 +137,7 @@ static int index_runs(struct imported_writer *w)
 	return 0;
 }
 
-/* Those of the session's run and host that were not emitted yet. 0, or below 0. */
+/* Logs runs. Those of the session's run and host that were not emitted yet. 0, or below 0. */
 static int emit_session_runs(struct imported_writer *w, size_t session)
 {
 	struct imported *t = w->t;
@@ -275,7 +277,8 @@ static bool has_own_words(const struct imported *t)
 	return false;
 }
 
-/* When what no run of stemma's made began; TIME_NEVER: that is not told. */
+/* Returns the first moment of activities that are not stemma's. When what no run of stemma's made began; TIME_NEVER:
+ * that is not told. */
 static int64_t foreign_begin(const struct imported *t)
 {
 	int64_t began = t->activities.n || !has_own_words(t) ? TIME_NEVER : t->now;
@@ -285,7 +288,7 @@ static int64_t foreign_begin(const struct imported *t)
 	return began;
 }
 
-/* Of activities that are not stemma's; TIME_NONE: none is told. */
+/* Returns the last moment. Of activities that are not stemma's; TIME_NONE: none is told. */
 static int64_t foreign_end(const struct imported *t)
 {
 	int64_t end = TIME_NONE;

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* For accesses of the same file by the same activity in the same time. */
+/* Hashes an access. For accesses of the same file by the same activity in the same time. */
 static uint32_t span_hash(const struct imported *t, const struct imported_access *a)
 {
 	return doc_hash(hash_mix(t->versions.v[a->version].file, a->activity), (uint64_t)a->lo, (uint64_t)a->hi);
@@ -60,7 +60,7 @@ bool imported_drop_uses(struct imported *t)
 	return ok;
 }
 
-/* For finding what happened to a file at a time. */
+/* Hashes a file and a time. For finding what happened to a file at a time. */
 static uint32_t file_time_hash(uint32_t file, int64_t at)
 {
 	return doc_hash(file, (uint64_t)at, 0);

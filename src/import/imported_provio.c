@@ -39,7 +39,8 @@ static const struct doc_statement *find_element(const struct imported *t, uint32
 	return at == VEC_NONE ? NULL : &t->d->st.v[at];
 }
 
-/* Of an object or a program; a statement may have a million attributes, and a million things name it. */
+/* Finds the class of an element. Of an object or a program; a statement may have a million attributes, and a million
+ * things name it. */
 static enum provio_class find_element_class(const struct imported *t, uint32_t word)
 {
 	uint32_t c = map_get(&t->io.class, word);
@@ -321,7 +322,7 @@ static uint64_t read_count_property(const struct imported *t, const struct doc_s
 	return s.n ? n : none;
 }
 
-/* Up to ten figures between blanks, into c->size; ends at the first character that is none. */
+/* Reads sizes. Up to ten figures between blanks, into c->size; ends at the first character that is none. */
 static void sizes_of(const struct imported *t, const struct doc_statement *st, struct imported_call *c)
 {
 	uint32_t w = intern_find(&t->d->words, str_of(PROVIO_NS "sizes"));
@@ -562,7 +563,7 @@ static void merge_call(struct imported *t, uint32_t *list, uint32_t call)
 	*list = call;
 }
 
-/* By activity, file and kind of call. */
+/* Compares two calls by activity, file and kind of call. */
 static int call_cmp(const void *pa, const void *pb)
 {
 	const struct imported_call *a = pa, *b = pb;

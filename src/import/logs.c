@@ -207,7 +207,7 @@ static uint64_t frame_last_seq(const struct frame *f)
 	return f->seq + (f->count ? f->count - 1 : 0);
 }
 
-/* By session and event; the record's own first, then those with more events. */
+/* Compares two frames by session and event; the record's own first, then those with more events. */
 static int compare_frames_by_event(const void *pa, const void *pb)
 {
 	const struct frame *a = pa, *b = pb;
@@ -245,8 +245,8 @@ static int frames_agree(struct import *x, const struct frame *a, const struct fr
 	return rc == -ENOMEM ? import_oom(x) : rc < 0 ? 0 : rc; /* what cannot be read says nothing alike */
 }
 
-/* For each frame the next event that the record has of the session in a frame behind; UINT64_MAX none. NULL: no memory.
- */
+/* Finds what the record has already. For each frame the next event that the record has of the session in a frame
+ * behind; UINT64_MAX none. NULL: no memory. */
 static uint64_t *next_recorded(const struct frame *v, size_t n)
 {
 	uint64_t *after = malloc((n + 1) * sizeof(*after));
@@ -374,7 +374,8 @@ static int write_segment(struct import *x, const struct frame *f, size_t n)
 	return rc < 0 ? rc : place_sync(&s->place, x->err);
 }
 
-/* All files are whole before the first gets its name. Sorts x->frames. -errno, reported. */
+/* Writes the frames that were chosen. All files are whole before the first gets its name. Sorts x->frames. -errno,
+ * reported. */
 static int write_chosen_frames(struct import *x)
 {
 	struct frame *v = x->frames.v;

@@ -19,14 +19,14 @@ struct finding {
 	struct err *err;
 };
 
-/* By its name: "*.stl". */
+/* Is a file a segment? By its name: "*.stl". */
 static bool is_segment(const char *name)
 {
 	size_t n = strlen(name);
 	return n > 4 && strcmp(name + n - 4, ".stl") == 0;
 }
 
-/* For scandir. */
+/* Compares two entries of a folder. For scandir. */
 static int compare_entries_by_name(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*a)->d_name, (*b)->d_name);

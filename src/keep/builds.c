@@ -118,8 +118,8 @@ static int is_output_there(void *arg, const struct store_build *b)
 	return 0;
 }
 
-/* Who made what this one was made from: objects, archives, libraries, and all else that was compiled. A store_build
- * callback; adds to w, its errors in w->rc. */
+/* Adds to the builds that are needed. Who made what this one was made from: objects, archives, libraries, and all
+ * else that was compiled. A store_build callback; adds to w, its errors in w->rc. */
 static int need_inputs(void *arg, const struct store_build *b)
 {
 	struct needed *w = arg;
@@ -190,7 +190,8 @@ static int compare_build_ids(const void *pa, const void *pb)
 	return (a > b) - (a < b);
 }
 
-/* Those of todo[from..to) that were not met before, each once, into *ret; they are met then. 0, -ENOMEM. */
+/* Chooses builds that are to be looked at. Those of todo[from..to) that were not met before, each once, into *ret;
+ * they are met then. 0, -ENOMEM. */
 static int meet_builds(struct needed *w, size_t from, size_t to, struct idset *ret)
 {
 	int r = 0;

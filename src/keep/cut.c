@@ -113,7 +113,7 @@ static int cut_event(void *arg, const struct event *ev)
 	return cut_clean_event(c, ev);
 }
 
-/* Before the next session: its numbers mean other things. */
+/* Forgets what was known of a session. Before the next session: its numbers mean other things. */
 static void clear_session(struct cut *c)
 {
 	c->own = VEC_NONE;

@@ -131,14 +131,15 @@ static struct place find_for_process(struct cut *c, const struct event *ev)
 	return (struct place){g, false, rc};
 }
 
-/* From here on the process belongs to the run that is named, if one is. */
+/* Finds where the event of an execution belongs. From here on the process belongs to the run that is named, if one
+ * is. */
 static struct place find_for_exec(struct cut *c, const struct event *ev)
 {
 	int rc = ev->exec.run.n ? set_proc(c, ev->proc, cut_tombstone_of(c, ev->exec.run)) : 0;
 	return (struct place){tombstone_of_proc(c, ev->proc), false, rc};
 }
 
-/* With what its process began with, which may be of an outer run. */
+/* Finds where the event of an exit belongs. With what its process began with, which may be of an outer run. */
 static struct place find_for_exit(struct cut *c, const struct event *ev)
 {
 	bool hidden = cut_map_has(&c->hidden, ev->proc);
@@ -182,7 +183,7 @@ static struct place find_for_link(struct cut *c, const struct event *ev)
 	return (struct place){.tombstone = g};
 }
 
-/* It goes with its process; without one it stays, as what several runs may share. */
+/* Finds where a gap belongs. It goes with its process; without one it stays, as what several runs may share. */
 static struct place find_for_gap(struct cut *c, const struct event *ev)
 {
 	return (struct place){ev->proc ? tombstone_of_proc(c, ev->proc) : VEC_NONE, !ev->proc, 0};
@@ -197,7 +198,7 @@ static struct place find_for_note(struct cut *c, const struct event *ev)
 	return (struct place){.tombstone = g};
 }
 
-/* It goes with its run. */
+/* Finds where a summary belongs. It goes with its run. */
 static struct place find_for_summary(struct cut *c, const struct event *ev)
 {
 	return (struct place){.tombstone = cut_tombstone_of(c, ev->summary.run)};

@@ -211,13 +211,13 @@ struct build_choice {
 	struct map bytes;  /* session -> its bytes, if they are in 32 bits */
 };
 
-/* It was made in a run that is forgotten. */
+/* Is a build to be forgotten with its run? It was made in a run that is forgotten. */
 static bool goes_with_run(const struct build_choice *b, const struct keep_build *k)
 {
 	return k->run && idset_has(&b->gone, k->run);
 }
 
-/* It ended before the time asked for; TIME_NONE: none is too old. */
+/* Is a build too old? It ended before the time asked for; TIME_NONE: none is too old. */
 static bool is_old_build(const struct build_choice *b, const struct keep_build *k)
 {
 	return b->o->before != TIME_NONE && k->end < b->o->before;
@@ -307,7 +307,8 @@ static int find_needed(struct store *s, const store_id *runs, size_t n, const st
 	return r;
 }
 
-/* All runs, by their ends, with their sizes: free(*ret). One that is not there has id 0. -errno: nothing is in *ret. */
+/* Lists runs. All runs, by their ends, with their sizes: free(*ret). One that is not there has id 0. -errno: nothing
+ * is in *ret. */
 static int list_runs_by_end(struct store *s, struct keep_logs *l, const store_id *ids, size_t n, struct err *err,
                             struct gc_run **ret)
 {

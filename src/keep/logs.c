@@ -111,7 +111,7 @@ static int walk_log_folder(struct keep_logs *l, const char *dir, const char *par
 	return rc;
 }
 
-/* In the order in which they were written, so that a segment is read through once. */
+/* Compares two sessions in the order in which they were written, so that a segment is read through once. */
 static int session_cmp(const void *pa, const void *pb)
 {
 	const struct keep_session *a = pa, *b = pb;

@@ -89,7 +89,7 @@ static bool is_whole_session(const struct edits *e, uint64_t session)
 	return e->wholes.n && bsearch(&session, e->wholes.v, e->wholes.n, sizeof(session), number_cmp);
 }
 
-/* Of the frame whose first event is seq, with `count` events. */
+/* Does an edit concern a frame? Of the frame whose first event is seq, with `count` events. */
 static bool is_frame_touched(const struct edits *e, uint64_t session, uint64_t seq, uint32_t count)
 {
 	size_t i = first_edit(e, session, seq);
@@ -158,7 +158,8 @@ static bool raw_next(const unsigned char **p, const unsigned char *end, int64_t 
 	return true;
 }
 
-/* Into the frame at hand, or a new one where the event does not follow. -ENOMEM, -errno of a write. */
+/* Writes an event as it was. Into the frame at hand, or a new one where the event does not follow. -ENOMEM, -errno
+ * of a write. */
 static int put_raw(struct output *o, const struct log_frame *of, uint64_t seq, const struct raw *e)
 {
 	/* A frame states the seq of its first event only: after a gap another begins. */

@@ -15,7 +15,7 @@ struct edits {
 	VEC(uint64_t) wholes; /* sessions that go whole */
 	struct buf bytes;
 };
-/* ev NULL: the event goes. 0, -ENOMEM. */
+/* Adds an edit: ev takes the place of event seq of the session; NULL: the event goes. 0, -ENOMEM. */
 int edits_add(struct edits *e, uint64_t session, uint64_t seq, const struct event *ev);
 /* The session goes whole, and its edits, from index `first` on, are not needed. */
 void edits_whole(struct edits *e, size_t first, uint64_t session);

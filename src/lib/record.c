@@ -146,8 +146,9 @@ static void drop_answer(const struct record_question *q)
 	}
 }
 
-/* Of a record in a database each question is asked of the latest state that is there. What was read of an older one is
- * forgotten, and a connection that was lost is made again. 0; else as record_fail, and no store is open. */
+/* Opens the record anew if it has changed. Of a record in a database each question is asked of the latest state that
+ * is there. What was read of an older one is forgotten, and a connection that was lost is made again. 0; else as
+ * record_fail, and no store is open. */
 static int renew_record(struct stemma_record *r, struct stemma_error *ret)
 {
 	struct store_source *source = r->source.store ? store_source_of(r->source.store) : NULL;

@@ -46,7 +46,7 @@ bool apart_asks(const struct apart *a)
 	return a->now >= APART_MUCH && (a->used || !a->told);
 }
 
-/* Of which device are memfds and segments? */
+/* Returns the device of memory files. Of which device are memfds and segments? */
 static uint64_t memfd_device(void)
 {
 	struct stat st = {0};
@@ -58,7 +58,8 @@ static uint64_t memfd_device(void)
 	return rc < 0 ? 0 : st.st_dev;
 }
 
-/* No file system is asked: it may be one that does not answer. One that nobody here has met yet is not known. */
+/* Is a file of that device held in memory? No file system is asked: it may be one that does not answer. One that
+ * nobody here has met yet is not known. */
 static bool is_in_memory(const struct apart_held *h, uint64_t dev)
 {
 	const struct fs_domain *d = h->memfds == dev ? NULL : fileid_domain_known(dev);

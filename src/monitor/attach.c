@@ -34,7 +34,8 @@ static int look_first(struct monitor *m, pid_t pid, struct err *err, struct proc
 
 #define SETTLED_MS 100
 
-/* Who it is: its command line, directory and user, as the kernel tells them now. What cannot be read stays unknown. */
+/* Notes what a process is that was there before the monitor. Who it is: its command line, directory and user, as the
+ * kernel tells them now. What cannot be read stays unknown. */
 static void look_who(struct monitor *m, pid_t pid)
 {
 	enum { ARGS_MAX = 65536 };

@@ -116,8 +116,8 @@ static void split_time(const struct ends *e, int64_t value, int64_t *ret_user, i
 	*ret_system = system;
 }
 
-/* When it began and ended, and how long and on how many processors it ran; what is not sure is said to be incomplete.
- * */
+/* Sets the figures of time. When it began and ended, and how long and on how many processors it ran; what is not
+ * sure is said to be incomplete. */
 static void set_time_figures(struct ends *e)
 {
 	const struct monitor *m = e->m;
@@ -393,7 +393,8 @@ static void fill_process_row(const struct tree_record *r, struct summary_process
 	};
 }
 
-/* Those that ended, and those that still live (end and status -1). Without memory none. */
+/* Fills the summary's rows of processes. Those that ended, and those that still live (end and status -1). Without
+ * memory none. */
 static void fill_process_rows(struct ends *e)
 {
 	const struct tree *t = &e->m->tree;

@@ -19,7 +19,8 @@ static uint64_t largest_process(const struct ends *e)
 	return largest;
 }
 
-/* No process was seen to have memory: it had ended before anybody looked. */
+/* Sets the figures of memory where there was no sample. No process was seen to have memory: it had ended before
+ * anybody looked. */
 static void set_memory_unseen(struct ends *e, bool complete)
 {
 	static const char why[] = "the command ended before the first sample";
@@ -57,7 +58,8 @@ static uint64_t probable_peak(const struct monitor *m, uint64_t most)
 	return value + apart - (both < value ? both : value);
 }
 
-/* No more than that is known to have been there at one moment. */
+/* Returns the least that the peak of all memory together was. Bytes. No more than that is known to have been there
+ * at one moment. */
 static uint64_t least_peak(const struct monitor *m, uint64_t largest, bool *ret_by_group)
 {
 	uint64_t low = m->pss_peak > largest ? m->pss_peak : largest;

@@ -103,7 +103,8 @@ static bool is_stop_asked(struct footprint *f)
 	return __atomic_load_n(&f->stop, __ATOMIC_RELAXED);
 }
 
-/* On the same device only, DEEPEST folders deep. What cannot be read is passed over. */
+/* Adds up the sizes of what lies in a folder, on the same device only, DEEPEST folders deep. What cannot be read is
+ * passed over. */
 static void walk_folder(struct walk *w, int parent, const char *name, dev_t dev, unsigned depth)
 {
 	struct stat st;
@@ -218,7 +219,7 @@ static void walk_all(struct footprint *f)
 	pthread_mutex_unlock(&f->lock);
 }
 
-/* No thread may use it any more. */
+/* Releases all that a footprint holds, and itself. No thread may use it any more. */
 static void footprint_destroy(struct footprint *f)
 {
 	pthread_mutex_destroy(&f->asking);
@@ -271,7 +272,7 @@ static void *walker(void *arg)
 	return NULL;
 }
 
-/* By its real path. -errno, reported; -ENOMEM is not. */
+/* Adds a folder to those that are watched, by its real path. -errno, reported; -ENOMEM is not. */
 static int append_watched_path(struct footprint *f, const char *path, struct err *err)
 {
 	char *real = realpath(path, NULL);

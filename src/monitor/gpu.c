@@ -156,7 +156,7 @@ static void look_busy(struct gpu *g, struct device *d)
 	d->since = last;
 }
 
-/* Of those that are gone, what the driver's accounts say. */
+/* Reads what processes have used of a device. Of those that are gone, what the driver's accounts say. */
 static void read_ended_accounts(struct gpu *g, struct device *d, bool all)
 {
 	for (size_t i = 0; i < d->n; i++) {

@@ -64,7 +64,7 @@ static void *sampler(void *arg)
 	return NULL;
 }
 
-/* All signals are blocked in it. Without a thread m->sampling stays false. */
+/* Starts the thread that takes samples. All signals are blocked in it. Without a thread m->sampling stays false. */
 static void start_sampler(struct monitor *m)
 {
 	pthread_attr_t a;

@@ -312,7 +312,7 @@ static void claim_sockets(struct net *n, pid_t pid)
 		closedir(d);
 }
 
-/* Those that are gone make room; what ours had is kept. */
+/* Removes the sockets that are closed from the table. Those that are gone make room; what ours had is kept. */
 static void clear_gone(struct net *n)
 {
 	struct socket *old = n->socket;
@@ -454,7 +454,8 @@ static void of_calls(const struct net *n, bool sent, struct net_figure *ret)
 	                           .high = (int64_t)(sure + unsure)};
 }
 
-/* ret->absent where others share the namespace. */
+/* Sets what was received and sent by the counters of network devices. ret->absent where others share the namespace.
+ */
 static void of_devices(const struct net *n, bool blind, bool sent, struct net_figure *ret)
 {
 	struct net_figure f = {.method = "devices of the task's own network namespace", .complete = !blind && !n->hidden};

@@ -38,7 +38,8 @@ struct procevents {
 	size_t at, n; /* of room, what is still to be taken */
 };
 
-/* Only what is asked for is worth waking anybody: what else the connector tells is dropped in the kernel. */
+/* Filters what the connector of processes sends. Only what is asked for is worth waking anybody: what else the
+ * connector tells is dropped in the kernel. */
 static void keep_out(int fd)
 {
 	enum { WHAT = NLMSG_LENGTH(sizeof(struct cn_msg)) + offsetof(struct proc_event, what) };

@@ -464,7 +464,7 @@ static void show_total(struct monitor_now *w, enum figure_name f, uint64_t v)
 		set_current_figure(w, f, v);
 }
 
-/* Without memory nothing is shown. */
+/* Shows the bytes received and sent until now. Without memory nothing is shown. */
 static void look_at_net(struct monitor *m)
 {
 	static const enum figure_name names[] = {FIGURE_bytes_received, FIGURE_bytes_sent};
@@ -516,7 +516,8 @@ static void show_memory(struct monitor *m, const struct sums *s, uint64_t apart)
 	set_current_figure(w, FIGURE_memory_shared_peak, s->shared);
 }
 
-/* Of those that ended and were waited for, those that live, and those nobody waited for. */
+/* Shows the bytes read and written until now. Of those that ended and were waited for, those that live, and those
+ * nobody waited for. */
 static void show_io(struct monitor *m, const struct waited *waited, const struct sums *s)
 {
 	struct monitor_now *w = &m->now;

@@ -13,7 +13,7 @@ void sets_release(struct sets *s)
 	memset(s, 0, sizeof(*s));
 }
 
-/* Of each height the larger. */
+/* Raises the heights of one set to those of another. Of each height the larger. */
 static void raise_heights(uint64_t into[SET_HEIGHTS], const uint64_t of[SET_HEIGHTS])
 {
 	for (int k = 0; k < SET_HEIGHTS; k++)

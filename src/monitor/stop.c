@@ -66,7 +66,7 @@ struct met {
 	size_t n, cap;
 };
 
-/* Without memory it is left out. */
+/* Appends a process to those that were met. Without memory it is left out. */
 static void append_met(struct met *m, pid_t pid)
 {
 	if (!vec_has_room(m->v, m->n, m->cap))
@@ -100,7 +100,7 @@ static void whole_group(const struct relation *r, pid_t top, int fd, pid_t *last
 		*last = group;
 }
 
-/* By its pidfd; where there is none only the number is left. 0, -1 with errno. */
+/* Sends a signal to a process by its pidfd; where there is none only the number is left. 0, -1 with errno. */
 static int send_signal(int fd, pid_t pid, int sig)
 {
 	return fd >= 0 ? (int)syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0) : kill(pid, sig);

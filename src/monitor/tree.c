@@ -46,7 +46,8 @@ struct member *tree_by_pid(const struct tree *t, pid_t pid)
 	return NULL;
 }
 
-/* In the sets of all the time, and of that since the last look at everybody. */
+/* Adds a process that began to the sets of all the time, and of that since the last look at everybody.
+ */
 static void begin_sets(struct tree *t, const struct member *m, int64_t start)
 {
 	t->failed |= sets_begin(&t->sets, m->id, start) < 0;
@@ -283,7 +284,8 @@ static bool is_lost(struct tree *t, struct member *parent)
 	return parent->ignores_children;
 }
 
-/* Only with t->keep_records; beyond TREE_RECORDS and without memory it counts as left out. */
+/* Appends the row of a process that ended to those of the summary. Only with t->keep_records; beyond TREE_RECORDS
+ * and without memory it counts as left out. */
 static void append_record(struct tree *t, const struct member *m, int status, int64_t end)
 {
 	if (!t->keep_records)

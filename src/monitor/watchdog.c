@@ -206,7 +206,7 @@ static int64_t limited_usage(struct watchdog *w, const struct monitor_now *now, 
 	}
 }
 
-/* Of cores a little more than the limit is allowed, since samples are not exact. */
+/* Is a value over its limit? Of cores a little more than the limit is allowed, since samples are not exact. */
 static bool exceeds_limit(enum limit_name l, int64_t v, int64_t limit)
 {
 	return v > (l == LIMIT_cores ? limit + limit / CORES_SLACK : limit);

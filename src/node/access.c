@@ -163,7 +163,8 @@ static unsigned rate_evidence(const struct naccess *a)
 	return access_ending_evidence(&e);
 }
 
-/* When it began at the earliest, and after what its process began before. ns. */
+/* Returns the start of an access by which accesses are ordered. When it began at the earliest, and after what its
+ * process began before. ns. */
 static int64_t ordered_start(const struct naccess *a)
 {
 	int64_t start = a->lo + a->place;
@@ -242,7 +243,7 @@ static void narrow_end(struct naccess *a)
 	a->ended = access_ending_until(a->lo, a->ended, a->after_mtime + d->mtime_step);
 }
 
-/* When its first and last byte moved, as far as they were counted; false: none did. */
+/* Returns the span of an access. When its first and last byte moved, as far as they were counted; false: none did. */
 static bool counted_span(const struct naccess *a, int64_t *ret_first, int64_t *ret_last)
 {
 	*ret_first = *ret_last = TIME_NONE;
@@ -289,7 +290,8 @@ static void add_times(const struct naccess *a, struct event_access_end *end)
 	}
 }
 
-/* Of a write: what its process began to read after this may have come in, or may not. */
+/* Sets from when on data may have come in through an access. Of a write: what its process began to read after this
+ * may have come in, or may not. */
 static void add_earliest(const struct naccess *a, struct event_access_end *end)
 {
 	int64_t start = ordered_start(a), over = a->over > start ? a->over : start;

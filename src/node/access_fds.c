@@ -28,17 +28,13 @@ static void start_guessed_access(struct node *n, struct nproc *o, struct nfile *
 		naccess_finish(n, a);
 }
 
-/* Who else had a channel. It cannot be looked at any more, so all that is said is that it may have.
- *
- * Nobody was seen to have the other end: then the process that made it, most likely the one that forked who has this
- * end. One that has executed nothing, a subshell, may have it as well from who forked it, and so on up; but who was
- * seen with this end was given it, and lends it out.
- *
- * A second process that the same one forked has the end to read: that one lends it out, as a shell does whose loop
- * reads what a program writes.
- *
- * Who has the other end may be over: a shell waits for no program that it reads from by `< <(cmd)`, and that one goes
- * on for a moment when it has written all. */
+/* Guesses who had the other end of a pipe. It cannot be looked at any more, so all that is
+ * said is that it may have. Nobody was seen to have the other end: then the process that made it, most likely the
+ * one that forked who has this end. One that has executed nothing, a subshell, may have it as well from who forked
+ * it, and so on up; but who was seen with this end was given it, and lends it out. A second process that the same
+ * one forked has the end to read: that one lends it out, as a shell does whose loop reads what a program writes. Who
+ * has the other end may be over: a shell waits for no program that it reads from by `< <(cmd)`, and that one goes on
+ * for a moment when it has written all. */
 static void guess_peer(struct node *n, struct nproc *p, const struct naccess *a)
 {
 	struct nproc *o = p->maker_of_channels;
@@ -121,7 +117,7 @@ static struct naccess *find_open_access(struct nproc *p, struct nfile *f, uint64
 	return NULL;
 }
 
-/* Of a channel: who has which end is seen. */
+/* Marks the ends of a channel that were seen: who has them is known. */
 static void mark_channel_ends(struct nfile *f, unsigned mode)
 {
 	if (!nfile_is_stream(f))

@@ -256,7 +256,8 @@ static struct naccess *find_inherited_access(struct nproc *p, struct nfile *f)
 	return NULL;
 }
 
-/* It is an access of the program that its process ran before, and ended with that. */
+/* Ends an access that a program before this one had begun. It is an access of the program that its process ran
+ * before, and ended with that. */
 static void give_to_earlier_program(struct node *n, struct naccess *a, const struct tracer_event *ev)
 {
 	const struct nproc *p = a->proc;

@@ -91,7 +91,7 @@ void node_of_job(const struct node *n, struct str job, uint32_t uid, bool any_us
 
 /* Granularity `access` is on, or off, for a process: it and what it starts from now on. */
 void node_counting(struct node *n, pid_t pid, bool on);
-/* ... for all processes, or for those of a user. */
+/* As node_counting, for all processes, or for those of a user. */
 void node_counting_all(struct node *n, bool everybody, uint32_t uid, bool on);
 /* Tells all that is known to have ended: somebody is about to ask. */
 void node_emit_all(struct node *n, int64_t now);

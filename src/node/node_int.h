@@ -348,7 +348,7 @@ void nproc_set_own(struct node *n, struct nproc *p);
 void nproc_over(struct node *n, struct nproc *p);
 /* It leaves the table. */
 void nproc_gone(struct node *n, struct nproc *p);
-/* It counts for itself from now on: it executed a program, or too much of it is held back. */
+/* Decides that a process counts for itself from now on: it executed a program, or too much of it is held back. */
 void nproc_decide(struct node *n, struct nproc *p);
 /* Was it done, or may it have been, before p became its present user? What is not sure is told to the user before, for
  * the new one may have fewer rights; to root, if that is the new one. */

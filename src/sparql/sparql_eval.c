@@ -120,7 +120,7 @@ static void extend_by(struct extending *x, rdf_id s, rdf_id p, rdf_id o)
 		x->out->n--;
 }
 
-/* A visitor of pairs that a path joins: p does not count. */
+/* Extends the solution by a pair (s, o) that a path joins. For the visit of pairs. */
 static void extend_by_pair(void *arg, rdf_id s, rdf_id o)
 {
 	extend_by(arg, s, 0, o);

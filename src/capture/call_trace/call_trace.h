@@ -31,7 +31,7 @@ void called_leave(struct sup *s, pid_t tid, int64_t rval);
 void called_unseen(struct sup *s, pid_t tid);
 /* The process ended, with this wait status. */
 void called_over(struct sup *s, pid_t pid, int status);
-/* Nobody is looked at any more. */
+/* Ends the traces of all threads: nobody is looked at any more. */
 void called_end(struct sup *s);
 
 #endif

@@ -340,7 +340,7 @@ static void check_store(struct report *r, struct cmd *c)
 	free(index);
 }
 
-/* Only whether there is a program of that name. */
+/* Is there a program of that name in a folder of PATH? */
 static bool in_path(const char *name)
 {
 	const char *p = getenv("PATH");
@@ -421,7 +421,8 @@ static void check_languages(struct report *r)
 	      *lacks ? "; not in " : "", lacks, *lacks ? ": not built, or Debian's package is not installed" : "");
 }
 
-/* All of it is to fit a screen: what works needs no line of its own but in the JSON. */
+/* Reports which of the ways to many machines are installed: HTTP, NATS, PostgreSQL. All of it is to fit a screen:
+ * what works needs no line of its own but in the JSON. */
 static void check_carriers(struct report *r)
 {
 	const bool http = http_is_there(), nats = broker_is_there(), pq = database_is_there();
@@ -444,7 +445,7 @@ static void check_spec(struct report *r)
 	      unwinds ? "run --trace-stacks works" : "no run --trace-stacks", probes ? " " : ": ", functions);
 }
 
-/* Who draws what stemma does not draw itself. */
+/* Reports which programs for pictures are installed. Who draws what stemma does not draw itself. */
 static void check_pictures(struct report *r)
 {
 	const bool dot = in_path("dot"), converter = in_path("rsvg-convert");

@@ -63,7 +63,8 @@ static void append_folder_libraries(struct libraries *l, const char *folder)
 		closedir(d);
 }
 
-/* In the child: a path and a locale of which the answers do not depend. 0, not 0. */
+/* Sets the environment of a program that is asked. In the child: a path and a locale of which the answers do not
+ * depend. 0, not 0. */
 static int plain_environment(void *arg)
 {
 	(void)arg;
@@ -102,7 +103,8 @@ static int load_library(void *path)
 	return null < 0 || !at || get(&v[0], &v[1], &v[2]) < 0 || write(to, v, sizeof(v)) != sizeof(v);
 }
 
-/* To load it runs code of it: in a child, that says nothing and has not for ever. */
+/* Asks the HDF5 library for its version. To load it runs code of it: in a child, that says nothing and has not for
+ * ever. */
 static void ask_library_version(struct library *l)
 {
 	struct buf printed = {0};

@@ -25,7 +25,7 @@ struct forget {
 	bool old; /* some were forgotten before */
 };
 
-/* ret.p is the offset in w->text, until that is whole. */
+/* Appends s to the text of all. ret.p is the offset in w->text, until that is whole. */
 static struct str append_text_offset(struct forget *w, struct str s)
 {
 	size_t at = w->text.n;
@@ -87,7 +87,7 @@ static int choose_file(struct forget *w, store_id id)
 	return r < 0 ? r : append_forgotten_file(w, (struct keep_file){.absent = true, .path = path});
 }
 
-/* All that have or had the name. A status, reported. */
+/* Chooses the files that a target names. All that have or had the name. A status, reported. */
 static int take_files(struct forget *w, const char *text, const struct target *t)
 {
 	struct err err = {0};
@@ -205,7 +205,7 @@ static int builds_of(struct forget *w, struct err *err)
 	return r;
 }
 
-/* All of text is there now, so it does not move any more. */
+/* Makes pointers of all offsets into the text. All of text is there now, so it does not move any more. */
 static void resolve_text_offsets(struct forget *w)
 {
 	for (size_t i = 0; i < w->n_runs; i++)

@@ -82,13 +82,13 @@ static void print_secret(struct secrets *s, const char *family, struct str secre
 	buf_release(&b);
 }
 
-/* For keep's callbacks: one that is in the record. arg: as of print_secret. */
+/* Prints a secret. For keep's callbacks: one that is in the record. arg: as of print_secret. */
 static void in_record(void *arg, const struct keep_secret *k)
 {
 	print_secret(arg, k->family, k->secret, k);
 }
 
-/* For callbacks: one that is in a file, of which no more is known. */
+/* Prints a secret. For callbacks: one that is in a file, of which no more is known. */
 static void print_file_secret(void *arg, const char *family, struct str secret)
 {
 	print_secret(arg, family, secret, NULL);

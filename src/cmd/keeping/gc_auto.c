@@ -74,7 +74,8 @@ static void put_off(int fd)
 	futimens(fd, at); /* else it is tomorrow */
 }
 
-/* On the error output: how many runs and builds were forgotten, and how much less space it takes. */
+/* Reports what the cut has removed, on the error output: how many runs and builds were forgotten, and how much less
+ * space it takes. */
 static void report_removed(const struct gc_choice *choice, const struct keep_cut_stats *stats)
 {
 	struct buf size = {0};

@@ -38,7 +38,8 @@ static bool lines_of(const char *text, uint64_t *ret)
 	return *text >= '0' && *text <= '9' && !*end && !errno;
 }
 
-/* That the file is not as it was recorded, if so, where the operand named no version. */
+/* Reports that the file on the disk is not as it was recorded, if so, where the operand named
+ * no version. */
 static void report_disk(struct cmd *c, const struct file_target *t)
 {
 	const char *name = c->operands[0];

@@ -132,7 +132,8 @@ static void fmt_more(const size_t of[WHY_ROLES], size_t shown, struct buf *b)
 	buf_printf(b, parts ? ")" : "");
 }
 
-/* Those that are not data are named only where no data are; scripts also behind them. */
+/* Is input i named in the line that is printed? Those that are not data are named only where no data are; scripts
+ * also behind them. */
 static bool is_named_role(const struct why *n, size_t i)
 {
 	enum why_role first = (enum why_role)n->role[n->inputs[0]], role = (enum why_role)n->role[n->inputs[i]];
@@ -295,7 +296,7 @@ static int fmt_made_inputs(struct cmd *c, const struct made *m, size_t max, stru
 	return 0;
 }
 
-/* By whom and when; nothing where it is too long. */
+/* Appends who made it and when; nothing where it is too long. */
 static void fmt_made_by(struct made *m, int brief, struct buf *line)
 {
 	if (brief > 2)

@@ -73,7 +73,8 @@ static int put_node(const struct lineage_view *v, const struct shape *shape_of, 
 	return r;
 }
 
-/* From the earlier thing to the later one, as data flowed. */
+/* Writes the edge from a node to one that the tree shows below it. From the earlier thing to the later one, as data
+ * flowed. */
 static void put_branch(const struct lineage_view *v, uint32_t node, const struct branch *b, FILE *to)
 {
 	bool up = v->options->direction == LINEAGE_UP;

@@ -240,7 +240,8 @@ static const char *node_note(struct tree *t, uint32_t node)
 	return t->failed ? "" : t->notes.p + t->note_at[node];
 }
 
-/* Who is behind all; and of stages, which are few, what each is. 0 or more, -errno. */
+/* Finds out what the tree says beside its nodes. Who is behind all; and of stages, which are few, what each is. 0 or
+ * more, -errno. */
 static int describe_nodes(struct tree *t)
 {
 	int r = look_at_users(t);
@@ -308,7 +309,7 @@ static int fold_repeats(struct tree *t)
 
 /* ---- printing ---- */
 
-/* To stdout. */
+/* Prints the buffer's bytes to stdout. */
 static void print_buf(const struct buf *b)
 {
 	if (b->n)
@@ -411,7 +412,8 @@ static void print_programs(struct tree *t, uint32_t node, size_t depth, bool bra
 	buf_release(&indent);
 }
 
-/* From root, to t->max_levels; what lies deeper is put off to t->later. t->cut: there were too many lines. */
+/* Prints the part of the tree below a node. From root, to t->max_levels; what lies deeper is put off to t->later.
+ * t->cut: there were too many lines. */
 static void print_subtree(struct tree *t, uint32_t root)
 {
 	const bool utf8 = t->v->out->utf8;

@@ -56,8 +56,9 @@ int why_explain_carried(struct cmd *c, const char *text, const struct file_targe
 	return r;
 }
 
-/* Behind the line of the file: what is known of the object itself. unknown: why it was not found. The status: whether
- * it is there at all is known only where the file that was copied has it. */
+/* Reports that the maker of an object is not known, behind the line of the file: what is known of the object itself.
+ * unknown: why it was not found. The status: whether it is there at all is known only where the file that was copied
+ * has it. */
 static int report_unmet(const struct within_name *n, const struct err *unknown)
 {
 	struct buf same = {0};

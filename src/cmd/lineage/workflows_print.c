@@ -83,7 +83,7 @@ struct made {
 	bool sure;
 };
 
-/* By the maker's start, then maker and place: an order of its own for each. */
+/* Compares two made versions by the maker's start, then maker and place: an order of its own for each. */
 static int by_maker(const void *pa, const void *pb)
 {
 	const struct made *a = pa, *b = pb;

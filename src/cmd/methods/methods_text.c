@@ -88,7 +88,8 @@ static void close_table(struct methods_view *v, size_t more, const char *what)
 	buf_char(&v->b, '\n');
 }
 
-/* Before one of n things in a row: nothing, ", " or " and ". */
+/* Appends what separates things that are listed in a sentence. Before one of n things in a row: nothing, ", " or "
+ * and ". */
 static void put_comma(struct methods_view *v, size_t i, size_t n)
 {
 	buf_printf(&v->b, i == 0 ? "" : i + 1 == n ? " and " : ", ");
@@ -292,7 +293,7 @@ static void write_modules(struct methods_view *v)
 	buf_char(&v->b, '.');
 }
 
-/* Who started them. */
+/* Writes the sentence about the users of the runs. Who started them. */
 static void write_starters(struct methods_view *v)
 {
 	size_t n = 0, all = count_role(v->m, false);

@@ -136,7 +136,8 @@ struct companions {
 	bool later; /* digests, when all is over */
 };
 
-/* All that must be there before the command begins. A status, reported; then what began has ended. */
+/* Begins what accompanies the command: limits, monitor, traces. All that must be there before the command begins. A
+ * status, reported; then what began has ended. */
 static int begin_companions(const struct opts_run *o, const char *home, struct run_options *opts, struct companions *w)
 {
 	int rc = load_before(opts->stay, w->trusting || w->tracing);

@@ -68,7 +68,8 @@ static void visit_standby(void *arg, pid_t pid, const char *run, bool own)
 	}
 }
 
-/* To that process and no other that got its number meanwhile. 0; -ESRCH: it is over; -errno. */
+/* Sends a signal to the process of a run, and to no other that got its number meanwhile. 0; -ESRCH: it
+ * is over; -errno. */
 static int send(const struct stop *s, int sig)
 {
 	int fd = (int)syscall(SYS_pidfd_open, s->pid, 0);

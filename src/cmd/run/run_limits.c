@@ -83,7 +83,7 @@ int run_limits_open(struct cmd *c, const struct opts_run *o, struct run_limits *
 	return STATUS_OK;
 }
 
-/* In the command's process. */
+/* Enters the command's control group, and sets the limits that a process has itself, in the command's process. */
 static void enter_limits(void *arg)
 {
 	const struct run_limits *l = arg;

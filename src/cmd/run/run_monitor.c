@@ -68,7 +68,7 @@ static int check_writable(const char *path, const char *given, struct err *err)
 	return rc;
 }
 
-/* Into what is no regular file: a pipe, a terminal. 0, -errno with a sentence. */
+/* Writes a text. Into what is no regular file: a pipe, a terminal. 0, -errno with a sentence. */
 static int write_through(const char *path, const struct buf *text, struct err *err)
 {
 	FILE *f = fopen(path, "we");
@@ -123,8 +123,8 @@ static int write_summary(const struct run_monitor *r, const struct summary *s, s
 	return rc;
 }
 
-/* In the worker, when the last process has ended that outlived the command. There is nobody to say to that it failed.
- */
+/* Writes the summary in the worker, when the last process has ended that outlived the command. There is nobody to
+ * say to that it failed. */
 static void write_final_summary(void *arg, const struct summary *s)
 {
 	struct run_monitor *r = arg;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* By the figure's unit: a time, a duration, a size, thousandths, or a plain number. */
+/* Appends a figure's value by the figure's unit: a time, a duration, a size, thousandths, or a plain number. */
 static void format_report_value(struct buf *b, enum figure_name f, int64_t value)
 {
 	const char *unit = figure_unit(f);
@@ -20,7 +20,7 @@ static void format_report_value(struct buf *b, enum figure_name f, int64_t value
 		buf_printf(b, "%lld", (long long)value);
 }
 
-/* With blanks for underscores. */
+/* Appends a word, with blanks for underscores. */
 static void format_spaced_name(struct buf *b, const char *word)
 {
 	for (; *word; word++)

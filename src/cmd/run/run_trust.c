@@ -105,7 +105,7 @@ void run_trust_finish(struct run_trust *t, const char *out, size_t n_out)
 		report("%s", err.text);
 }
 
-/* In a process of its own. */
+/* Digests the files that the command wrote, in a process of its own. */
 static void digest_outputs(struct run_trust *t)
 {
 	struct err err = {0};

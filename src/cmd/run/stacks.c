@@ -19,7 +19,7 @@ static bool find_stacks_program(char *ret, size_t size)
 	return io_own("../capture/call_trace/stacks/stemma-stacks", "../" STEMMA_LIBDIR "/stemma/stemma-stacks", ret, size);
 }
 
-/* In the child: the descriptor stays open over exec. 0, -1 with errno. */
+/* Hands a descriptor to the child. In the child: the descriptor stays open over exec. 0, -1 with errno. */
 static int pass_on(void *arg)
 {
 	return fcntl(*(int *)arg, F_SETFD, 0);

@@ -61,7 +61,7 @@ static int keep_token(const char *path, struct err *err, char ret[SERVE_TOKEN + 
 	return rc < 0 ? err_set(err, -rc, "cannot write '%s'", path) : 0;
 }
 
-/* For a program that waits for the server to be ready. */
+/* Prints where the server listens. For a program that waits for the server to be ready. */
 static void print_address(void *arg, const char *address)
 {
 	(void)arg;

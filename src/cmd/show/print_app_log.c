@@ -23,7 +23,7 @@ static bool print_listed_field(const struct view *w, const char *name, size_t i,
 	return true;
 }
 
-/* At most 200 bytes, then how many there are. */
+/* Appends a text, shortened. At most 200 bytes, then how many there are. */
 static void put_short(struct buf *b, struct str s)
 {
 	enum { MOST = 200 };

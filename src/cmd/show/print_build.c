@@ -109,7 +109,7 @@ static void print_build_sources(const struct cmd *c, const struct opts_show *o, 
 		       v->matches[BUILD_MISSING], v->matches[BUILD_UNKNOWN], v->matches[BUILD_SAME]);
 }
 
-/* When it ended and how long it took, to stdout. */
+/* Prints the time of a build. When it ended and how long it took, to stdout. */
 static void print_build_time(const struct build *b)
 {
 	struct buf t = {0};
@@ -197,7 +197,7 @@ static struct digest_cache *open_digests(const struct cmd *c)
 	return ret;
 }
 
-/* That slices can be made of what the build made. */
+/* Prints that slices can be made of what the build made. */
 static void print_build_slices(const struct cmd *c, const struct build *b)
 {
 	char *home = NULL;

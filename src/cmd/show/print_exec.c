@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Only the counters that are known. Times in ns, sizes in bytes. */
+/* Prints the counters of an execution that are known. Times in ns, sizes in bytes. */
 static void print_counters(const struct opts_show *o, const struct exec_info *x)
 {
 	static const char *const names[] = {"", "cpu", "user time", "system time", "peak memory",

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* At most SHOW_LINES without --all. 0, -errno. */
+/* Prints edges under a title. At most SHOW_LINES without --all. 0, -errno. */
 static int print_edges(struct cmd *c, const struct opts_show *o, const char *title, const struct edges *e)
 {
 	struct buf b = {0};

@@ -63,8 +63,8 @@ struct listing {
 	uint64_t lines, more;
 };
 
-/* Those of one sort, in that turn. *lines: how many lines there are, which SHOW_LINES bounds without --all. 0, -errno.
- * */
+/* Prints items. Those of one sort, in that turn. *lines: how many lines there are, which SHOW_LINES bounds without
+ * --all. 0, -errno. */
 static int print_turn(struct cmd *c, const struct opts_show *o, const struct show_items *l, enum entity_sort sort,
                       enum turn turn, bool used, uint64_t *lines)
 {

@@ -161,7 +161,7 @@ static void note_answer(struct by_nats *n, const char *id, const char *text)
 	}
 }
 
-/* Of those that were sent: had each of them an answer? */
+/* Has each message that was sent an answer? */
 static bool all_answered(const struct by_nats *n)
 {
 	unsigned i = 0;
@@ -191,7 +191,7 @@ static int wait_answers(struct shipping *x, struct err *err)
 	return some;
 }
 
-/* All messages are answered: as one. 1, 0, -errno, as ship_take_answer. */
+/* Takes the answers. All messages are answered: as one. 1, 0, -errno, as ship_take_answer. */
 static int take_answers(struct shipping *x, uint64_t frames, struct err *err)
 {
 	struct by_nats *n = x->state;
@@ -265,7 +265,7 @@ static int tell_error(struct shipping *x, unsigned *wait_s, struct err *err)
 	return n->unknown ? -EACCES : 0;
 }
 
-/* In messages of a frame or more. 0: not now, try again; 1 as take_answers; -errno with a sentence. */
+/* Sends a batch in messages of a frame or more. 0: not now, try again; 1 as take_answers; -errno with a sentence. */
 static int send_by_nats(struct shipping *x, struct str batch, uint64_t frames, unsigned *wait_s, struct err *err)
 {
 	struct by_nats *n = x->state;

@@ -6,7 +6,7 @@
 #define SECOND 1000000000
 #define DEFAULT_LINES 10
 
-/* In seconds. Times may be anything that a log holds. */
+/* Returns how long after `from` a time is, in seconds. Times may be anything that a log holds. */
 static double seconds_since(int64_t t, int64_t from)
 {
 	return (double)(int64_t)((uint64_t)t - (uint64_t)from) / SECOND;

@@ -188,7 +188,7 @@ static bool has_bytes(const struct stat_sums *w)
 	return any;
 }
 
-/* For reading and writing each: how many, and, with sizes, how many bytes. */
+/* Adds the cells of accesses to a row. For reading and writing each: how many, and, with sizes, how many bytes. */
 static void access_cells(struct table *t, const struct opts_stat *o, const struct stat_sum *s, bool sizes)
 {
 	for (unsigned k = 0; k < STAT_WAYS; k++) {
@@ -260,7 +260,8 @@ static int any_rank(struct store *s, const struct stat_list *l)
 	return r < 0 ? r : found;
 }
 
-/* Who it was: rank, where any has one, and user, where it is asked who did what with an object. 0, -errno. */
+/* Adds the cells of who made the accesses to a row. Who it was: rank, where any has one, and user, where it is asked
+ * who did what with an object. 0, -errno. */
 static int who_cells(struct table *t, struct store *s, store_id exec, bool ranks, bool users)
 {
 	struct exec_info x;

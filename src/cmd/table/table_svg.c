@@ -21,7 +21,7 @@ struct axis {
 	double from, to, step;
 };
 
-/* At most NAME_MAX_BYTES; what XML cannot hold becomes U+FFFD. */
+/* Appends a text as XML. At most NAME_MAX_BYTES; what XML cannot hold becomes U+FFFD. */
 static void put_xml(struct buf *b, struct str s)
 {
 	size_t n = s.n < NAME_MAX_BYTES ? s.n : NAME_MAX_BYTES;
@@ -70,19 +70,20 @@ static struct axis axis_of(double lo, double hi)
 	return a;
 }
 
-/* Of v in [a->from, a->to], as from..to; what lies outside is put at the end. */
+/* Returns the place of a value on an axis. Of v in [a->from, a->to], as from..to; what lies outside is put at the
+ * end. */
 static double axis_position(const struct axis *a, double v, double from, double to)
 {
 	double at = (v - a->from) / (a->to - a->from);
 	return from + (at < 0 ? 0 : at > 1 ? 1 : at) * (to - from);
 }
 
-/* In the picture's units, from the left. */
+/* Returns where a value is in the picture's units, from the left. */
 static double at_x(const struct axis *a, double v)
 {
 	return axis_position(a, v, LEFT, WIDTH - RIGHT);
 }
-/* In the picture's units, from the top: large values lie above. */
+/* Returns where a value is in the picture's units, from the top: large values lie above. */
 static double at_y(const struct axis *a, double v)
 {
 	return axis_position(a, v, HEIGHT - BOTTOM, TOP);

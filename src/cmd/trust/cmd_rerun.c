@@ -138,7 +138,7 @@ static void rebuild(struct rerun_job *a, struct rerun_file *x)
 	build_list_release(&l);
 }
 
-/* With --force: as it is now. */
+/* Takes an input into the rerun as it is on the disk. With --force: as it is now. */
 static void take_as_is(struct rerun_job *a, const struct rerun_file *x)
 {
 	char *to = NULL;
@@ -165,8 +165,8 @@ static void bring_file(struct rerun_job *a, struct rerun_file *x)
 		take_as_is(a, x);
 }
 
-/* With --check: which of the missing files are to be had from copies or git, as they would be. Each is copied, and
- * removed at once. 0, or a status, reported. */
+/* Looks for copies of missing inputs. With --check: which of the missing files are to be had from copies or git, as
+ * they would be. Each is copied, and removed at once. 0, or a status, reported. */
 static int look_for_copies(struct rerun_job *a)
 {
 	struct err err = {0};
@@ -188,7 +188,7 @@ static int look_for_copies(struct rerun_job *a)
 	return rc < 0 ? (err_set(&err, -rc, "cannot look for copies of inputs"), report_err(&err, STATUS_SELF)) : 0;
 }
 
-/* With --check no folder is filled. 0, or a status, reported. */
+/* Fills the folder in which the command is run again. With --check no folder is filled. 0, or a status, reported. */
 static int fill_run_folder(struct rerun_job *a)
 {
 	struct err err = {0};

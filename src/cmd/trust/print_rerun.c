@@ -116,7 +116,7 @@ static void cause_text(const struct rerun_job *a, struct buf *b)
 	}
 }
 
-/* Only if the endings differ, or both are failures. */
+/* Prints how both runs ended. Only if the endings differ, or both are failures. */
 static void show_ending(const struct rerun_job *a)
 {
 	struct buf before = {0}, after = {0};
@@ -166,7 +166,7 @@ static void print_conditions(const struct rerun_job *a)
 	buf_release(&b);
 }
 
-/* Of which one side at least has no digest. */
+/* Prints the sizes of an output. Of which one side at least has no digest. */
 static void print_sizes(const struct compare_item *x, struct buf *b)
 {
 	bool alike = x->verdict == COMPARE_ALIKE, before = !str_starts(str_of(x->before), str_of("sha256:"));
@@ -201,7 +201,7 @@ static void print_compared_item(const struct compare_item *x)
 	buf_release(&b);
 }
 
-/* By what the outputs were compared, where that was not by recorded digests. */
+/* Prints how outputs were compared, where that was not by recorded digests. */
 static void print_by(const struct compare *c)
 {
 	static const char *const words[] = {

@@ -65,8 +65,8 @@ static void take_printed(struct rerun_job *a, int fd, int to)
 		report("cannot write the whole output to '%s': %s", a->o->output, strerror(k < 0 ? (int)-k : EIO));
 }
 
-/* In the command's process. What it may reach is decided; from here on it is so. 0; -1: it could not be confined, which
- * was said there, and *a->failed is set. */
+/* Confines the command that is run again, in the command's process. What it may reach is decided; from here on it is
+ * so. 0; -1: it could not be confined, which was said there, and *a->failed is set. */
 static int confine_rerun(void *arg)
 {
 	struct rerun_job *a = arg;

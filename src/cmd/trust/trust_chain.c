@@ -115,7 +115,8 @@ int trust_seal(struct cmd *c, const struct opts_trust *o)
 	return STATUS_OK;
 }
 
-/* Of each plan how many repetitions there are: what was forgotten leaves its number. */
+/* Prints the plans of repetitions. Of each plan how many repetitions there are: what was forgotten leaves its
+ * number. */
 static void print_plans(const struct chain_report *r)
 {
 	for (size_t i = 0; i < r->n_plans; i++) {

@@ -106,7 +106,8 @@ static void assumed_line(void)
 	printf("inputs: complete unless a program of the run hid its reads\n");
 }
 
-/* It may have brought inputs; it may have been there for nothing. */
+/* Prints the line of a connection that was there during the run. It may have brought inputs; it may have been there
+ * for nothing. */
 static void fed_line(const struct witness *x)
 {
 	if (x->fed && x->n_runs == 1)
@@ -292,7 +293,8 @@ static void varied(const struct witness *x)
 	buf_release(&b);
 }
 
-/* That a claim agrees with the median of runs does not say that these agree with each other. */
+/* Prints that results disagree. That a claim agrees with the median of runs does not say that these agree with each
+ * other. */
 static void disagree(const struct elements *results)
 {
 	struct buf b = {0};

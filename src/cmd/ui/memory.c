@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* p; notes it if there was no memory. */
+/* Passes on what was allocated. p; notes it if there was no memory. */
 static void *got(void *p)
 {
 	if (!p)
@@ -95,13 +95,14 @@ static void sqlite_said(void *arg, int code, const char *text)
 		got(NULL);
 }
 
-/* Before anything is made by it: all its memory is watched. */
+/* Has jansson allocate by functions that note a lack of memory. Before anything is made by it: all its memory is
+ * watched. */
 static void watch_json(void)
 {
 	json_set_alloc_funcs(json_memory, free);
 }
 
-/* Before it is begun: its lacks of memory come to its log. */
+/* Has SQLite report a lack of memory. Before it is begun: its lacks of memory come to its log. */
 static void watch_sqlite(void)
 {
 	sqlite3_config(SQLITE_CONFIG_LOG, sqlite_said, NULL);

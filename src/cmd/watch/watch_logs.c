@@ -117,7 +117,7 @@ static int watch_new_folder(struct watch_logs *w, const struct inotify_event *e)
 	return r;
 }
 
-/* All that inotify has to say; new folders are watched. 0, -ENOMEM. */
+/* Reads all events that wait. All that inotify has to say; new folders are watched. 0, -ENOMEM. */
 static int drain(struct watch_logs *w)
 {
 	char text[16384] __attribute__((aligned(__alignof__(struct inotify_event))));

@@ -87,7 +87,7 @@ int json_expand_name(struct json_reader *r, const struct json_scope *s, const ch
 	return *ret == VEC_NONE ? json_report_full(r) : 0;
 }
 
-/* Each must be a text. -EBADMSG, reported. */
+/* Checks a document's prefixes. Each must be a text. -EBADMSG, reported. */
 static int check_prefixes(struct json_reader *r, json_t *prefixes)
 {
 	const char *key;
@@ -178,7 +178,7 @@ static int read_attribute_value(struct json_reader *r, const struct json_scope *
 	return json_add_attribute(r, name, str_of(number), doc_intern(r->d, str_of(type)));
 }
 
-/* Each value of a list becomes an attribute of its own. 0, -errno with a sentence. */
+/* Reads an attribute. Each value of a list becomes an attribute of its own. 0, -errno with a sentence. */
 static int read_json_attribute(struct json_reader *r, const struct json_scope *s, const char *key, json_t *v)
 {
 	uint32_t name;

@@ -332,7 +332,7 @@ static int read_graph(struct jsonld *l, const struct json_scope *s, json_t *grap
 
 /* ---- contexts: of them the prefixes ---- */
 
-/* Of the context, what ends as a namespace's IRI does. false: no memory. */
+/* Adds prefixes. Of the context, what ends as a namespace's IRI does. false: no memory. */
 static bool add_prefixes(json_t *to, json_t *context)
 {
 	const char *key;
@@ -367,7 +367,8 @@ static json_t *prefixes_of(json_t *context)
 
 /* ---- direct relations that no other statement tells of ---- */
 
-/* Those that the document has not stated in full are added as statements. -EFBIG, -ENOMEM, reported. */
+/* Adds relations that elements name directly. Those that the document has not stated in full are added as
+ * statements. -EFBIG, -ENOMEM, reported. */
 static int add_direct_relations(struct jsonld *l)
 {
 	struct doc *d = l->r->d;

@@ -293,7 +293,8 @@ static int read_quoted_name(struct provn *n, uint32_t name)
 	return rc < 0 ? rc : add_provn_attribute(n, name, value, n->w_qualified);
 }
 
-/* Behind a string: its type. *ret: 0 it is a text; *ret_name: its value is a name. 0, negative with a sentence. */
+/* Reads the type of a literal behind a string: its type. *ret: 0 it is a text; *ret_name: its value is a name. 0,
+ * negative with a sentence. */
 static int read_literal_type(struct provn *n, uint32_t *ret, bool *ret_name)
 {
 	struct buf kept = n->text; /* the value; the type's name takes its place for a moment */
@@ -451,8 +452,8 @@ static int read_statement_id(struct provn *n, size_t st, bool element, bool *ret
 	return rc;
 }
 
-/* Behind its name: everything between the brackets. Adds the statement; -EBADMSG, reported, where a needed argument is
- * missing. */
+/* Reads a statement behind its name: everything between the brackets. Adds the statement; -EBADMSG, reported, where
+ * a needed argument is missing. */
 static int read_provn_statement(struct provn *n, enum doc_kind kind, uint32_t line)
 {
 	bool first;
@@ -480,7 +481,7 @@ static int read_provn_statement(struct provn *n, enum doc_kind kind, uint32_t li
 	return rc;
 }
 
-/* All statements up to that word. 0, -errno with a sentence. */
+/* Reads statements. All statements up to that word. 0, -errno with a sentence. */
 static int read_statements(struct provn *n, const char *last)
 {
 	int rc = 0;

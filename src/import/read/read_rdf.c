@@ -247,7 +247,8 @@ static int add_direct(struct rdf_reader *r, const struct triple *t, const struct
 	return is->type ? add_type(r, is->type, t->line) : 0;
 }
 
-/* When something began or ended, without what began it: a relation with a time alone. 0, -errno with a sentence. */
+/* Adds an instant. When something began or ended, without what began it: a relation with a time alone. 0, -errno
+ * with a sentence. */
 static int add_instant(struct rdf_reader *r, const struct triple *t, const struct property *is)
 {
 	int64_t at;

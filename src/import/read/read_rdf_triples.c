@@ -16,8 +16,8 @@
  * for the next byte: 128 KiB are some hundred levels, more than any document that somebody means. */
 #define STACK_MAX (128 * 1024)
 
-/* For serd: 0 at the end, and after a failure; then on to r->then, if that is set. Sets r->deep where serd's recursion
- * takes too much of the stack. */
+/* Gives a byte of the document. For serd: 0 at the end, and after a failure; then on to r->then, if that is set.
+ * Sets r->deep where serd's recursion takes too much of the stack. */
 static size_t next_byte(void *buf, size_t size, size_t n, void *arg)
 {
 	struct rdf_reader *r = arg;
@@ -47,7 +47,7 @@ static int stream_error(void *arg)
 /* serd gives its message as a format and what goes into it. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-/* For serd; always a success: the caller reports r->why. */
+/* Keeps the first error of syntax. For serd; always a success: the caller reports r->why. */
 static SerdStatus keep_first_syntax_error(void *arg, const SerdError *e)
 {
 	struct rdf_reader *r = arg;
@@ -77,8 +77,8 @@ static struct prefix *find_prefix(struct rdf_reader *r, struct str name)
 	return p && p->iri != VEC_NONE && str_eq(doc_str(r->d, p->name), name) ? p : NULL;
 }
 
-/* For serd: also kept in r->prefixes, so that names are expanded without serd. A prefix of another name with the same
- * hash is left to serd. */
+/* Sets a prefix. For serd: also kept in r->prefixes, so that names are expanded without serd. A prefix of another
+ * name with the same hash is left to serd. */
 static SerdStatus set_prefix(void *arg, const SerdNode *name, const SerdNode *uri)
 {
 	struct rdf_reader *r = arg;
@@ -178,7 +178,8 @@ static bool is_said(struct rdf_reader *r)
 	return false;
 }
 
-/* For serd: an error once a limit of the document is met. A triple that was said before is dropped. */
+/* Appends a triple. For serd: an error once a limit of the document is met. A triple that was said before is
+ * dropped. */
 static SerdStatus append_triple(void *arg, SerdStatementFlags flags, const SerdNode *graph, const SerdNode *s,
                                 const SerdNode *p, const SerdNode *o, const SerdNode *type, const SerdNode *lang)
 {

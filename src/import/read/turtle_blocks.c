@@ -17,7 +17,7 @@ static const char *skip_name(const char *p, const char *end)
 	return p < end && *p == '>' ? p + 1 : p;
 }
 
-/* To the closing quote, or the end of the line where there is none on it. */
+/* Steps over a string to the closing quote, or the end of the line where there is none on it. */
 static const char *skip_short_string(const char *p, const char *end)
 {
 	const char quote = *p;
@@ -27,7 +27,7 @@ static const char *skip_short_string(const char *p, const char *end)
 	return p < end && *p == quote ? p + 1 : p;
 }
 
-/* To the three closing quotes, or the end of the document. */
+/* Steps over a long string to the three closing quotes, or the end of the document. */
 static const char *skip_long_string(const char *p, const char *end)
 {
 	const char quote = *p;
@@ -40,7 +40,7 @@ static const char *skip_long_string(const char *p, const char *end)
 	return end;
 }
 
-/* Behind the string that begins at p with its quote, or the end. */
+/* Steps over a string. Returns what is behind the string that begins at p with its quote, or the end. */
 static const char *skip_string(const char *p, const char *end)
 {
 	bool is_long = end - p >= 3 && p[1] == *p && p[2] == *p;
@@ -54,7 +54,8 @@ static const char *skip_comment(const char *p, const char *end)
 	return newline ? newline : end;
 }
 
-/* Behind the name, string or comment that begins here, else behind one character; never beyond end. */
+/* Steps over one thing. Returns what is behind the name, string or comment that begins here, else behind one character;
+ * never beyond end. */
 static const char *skip_one(const char *p, const char *end)
 {
 	switch (*p) {

@@ -40,7 +40,7 @@ int cgroup_write_file(int dir, const char *name, const char *text)
 	return rc;
 }
 
-/* To a file of the group's folder. 0, -errno. */
+/* Writes a number to a file of the group's folder. 0, -errno. */
 static int write_number(int dir, const char *name, int64_t v)
 {
 	char text[32];
@@ -48,7 +48,7 @@ static int write_number(int dir, const char *name, int64_t v)
 	return cgroup_write_file(dir, name, text);
 }
 
-/* With a 0 behind it, cut to n; empty if that failed. */
+/* Reads a file from its begin. With a 0 behind it, cut to n; empty if that failed. */
 static bool read_fd(int fd, char *ret, size_t n)
 {
 	ssize_t got = fd < 0 ? -1 : pread(fd, ret, n - 1, 0);
@@ -222,7 +222,7 @@ static void read_memory(const struct cgroup_hier *h, struct cgroup_usage *u)
 	}
 }
 
-/* In nanoseconds; -1: not known. */
+/* Reads the processor time that the group has used, in nanoseconds; -1: not known. */
 static void read_cpu(const struct cgroup_hier *h, struct cgroup_usage *u)
 {
 	char text[1024];
