@@ -100,7 +100,8 @@ void facts_apply_h5(struct facts *f, const struct event *ev)
 	apply_reported_of(f, &full, *run, 0, file);
 }
 
-/* The copy is known by its file, the original by its identity: a number means nothing outside of the session. */
+/* Takes over that an HDF5 object was copied. The copy is known by its file, the original by its identity: a number
+ * means nothing outside of the session. */
 void facts_apply_h5_copy(struct facts *f, const struct event *ev)
 {
 	struct event full = *ev;

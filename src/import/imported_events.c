@@ -154,7 +154,7 @@ static int emit_session_runs(struct imported_writer *w, size_t session)
 	return rc;
 }
 
-/* What no run of stemma's made: a run of the document, so that it is seen in the log. */
+/* Logs a run that stands for the document, where no run of stemma's made its things, so that it is seen in the log. */
 static void emit_document_mark(struct imported_writer *w, struct imported_session *s, struct str id)
 {
 	struct imported *t = w->t;

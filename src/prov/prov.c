@@ -92,7 +92,7 @@ int64_t prov_known(int64_t t)
 	return t == TIME_NEVER ? TIME_NONE : t;
 }
 
-/* -ENOMEM, or what the receiver gives. */
+/* Hands the statement that was made to the receiver. -ENOMEM, or what that gives. */
 int prov_emit(struct prov_source *p)
 {
 	if (p->subject.failed || p->object.failed || p->third.failed || p->program.failed || p->run_name.failed)

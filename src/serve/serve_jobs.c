@@ -309,7 +309,7 @@ static void end_job(struct serve_desk *d, int64_t now)
 	d->idle = now;
 }
 
-/* Its worker is of no use any more. */
+/* Answers the desk's job with a problem, stops its worker, which is of no use any more, and ends the job. */
 static void fail_job(struct serve_desk *d, unsigned status, const char *detail, const char *hint, int64_t now)
 {
 	if (d->job && d->job->x)

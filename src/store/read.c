@@ -310,7 +310,8 @@ static int read_more_version(struct store *s, uint64_t id, struct pver *ret)
 	return rc;
 }
 
-/* The file's row, and the version where it is in that: *ret_file may be NULL. */
+/* Reads the row of a version's file into *ret_file, which may be NULL, and the version where it is in that row. 1, 0:
+ * there is none, -errno. */
 static int read_version_in_row(struct store *s, uint64_t id, struct pver *ret, struct pfile *ret_file)
 {
 	struct str row[FILE_PARTS];

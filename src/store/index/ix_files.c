@@ -499,7 +499,8 @@ static int check_lost_names(struct ix *x, const struct ix_loaded_path *p, struct
 	return rc == -ENOMEM ? ix_oom(x) : rc;
 }
 
-/* What is appended takes no name back. 0, -errno with a sentence. */
+/* Checks the paths that are read anew for names that are lost; what is appended to a path takes none back. 0, -errno
+ * with a sentence. */
 static int check_lost(struct ix *x)
 {
 	struct old_names names = {0};
