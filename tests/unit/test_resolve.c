@@ -11,19 +11,19 @@
 
 /* A regular file with a read and a write, by executions 0 and 1. */
 static struct gfile file;
-static struct gaccess access[2];
+static struct gaccess accesses[2];
 static uint32_t by_file[2] = {0, 1};
 static struct graph g = {.by_file = by_file};
 
 static void make(void)
 {
 	file = (struct gfile){.kind = TERM_kind_regular, .flags = GFILE_DIRTY, .naccess = 2};
-	access[0] = (struct gaccess){.start = 10, .end = 20, .flags = GACCESS_READS | GACCESS_KEPT};
-	access[1] = (struct gaccess){
+	accesses[0] = (struct gaccess){.start = 10, .end = 20, .flags = GACCESS_READS | GACCESS_KEPT};
+	accesses[1] = (struct gaccess){
 	    .start = 15, .end = 30, .exec = 1, .flags = GACCESS_WRITES | GACCESS_KEPT, .mode = ACCESS_WRITE, .gen = 1};
 	g.files.v = &file;
 	g.files.n = 1;
-	g.accesses.v = access;
+	g.accesses.v = accesses;
 	g.accesses.n = 2;
 }
 
@@ -41,7 +41,7 @@ static void what_uses_a_version_is_backed(void **state)
 	uint32_t first = 99;
 	(void)state;
 	make();
-	access[0].nuse = access[0].use = 1;
+	accesses[0].nuse = accesses[0].use = 1;
 	assert_int_equal(graph_count_unbacked(&g, &first), 0);
 }
 
@@ -50,9 +50,9 @@ static void what_reads_its_own_is_backed_while_it_writes(void **state)
 	uint32_t first = 99;
 	(void)state;
 	make();
-	access[1].exec = 0;
+	accesses[1].exec = 0;
 	assert_int_equal(graph_count_unbacked(&g, &first), 0);
-	access[1].start = 20; /* it began to write when the read was over */
+	accesses[1].start = 20; /* it began to write when the read was over */
 	assert_int_equal(graph_count_unbacked(&g, &first), 1);
 }
 
@@ -61,7 +61,7 @@ static void what_does_not_count_is_no_matter(void **state)
 	uint32_t first = 99;
 	(void)state;
 	make();
-	access[0].flags = GACCESS_KEPT;
+	accesses[0].flags = GACCESS_KEPT;
 	assert_int_equal(graph_count_unbacked(&g, &first), 0);
 	make();
 	file.flags = 0; /* not resolved */
