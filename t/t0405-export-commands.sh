@@ -72,6 +72,9 @@ END
 	check 'of several runs: each path once, by the last; each in its directory'
 	cmd 0 export -f dvc-stage --since 2031-01-01 && is "$out" 'stages: {}'
 	check 'nothing'
+	printf 'b\na\n' >old && STEMMA_HOME=$T/replaced cmd 0 run -- sort old -o made && echo c >new && mv new old &&
+		STEMMA_HOME=$T/replaced cmd 0 run -- cat old && STEMMA_HOME=$T/replaced cmd 0 export -f dvc-stage @~1 && yaml 'd["sort"]["deps"] == ["old"] and d["sort"]["outs"] == ["made"]'
+	check 'deps: a file from outside that another one replaced since'
 else
 	skip 'stages of DVC' 'python3-yaml is not installed'
 fi

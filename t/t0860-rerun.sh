@@ -107,8 +107,10 @@ cmd 0 run -- true --password hunter2 && cmd 1 rerun @ && says "$err" secret
 check 'a secret argument is not in the record'
 cmd 0 run -- sh -c : && cmd 1 rerun @ && says "$out" 'alike: same exit status, and neither run wrote files' && says "$err" 'hint: use stemma run --digest'
 check 'nothing to compare'
-cmd 2 rerun && cmd 2 rerun @ @ && cmd 1 rerun @~99 && cmd 2 rerun @ --tolerance much && cmd 2 rerun @ --file nosuch.toml
+cmd 2 rerun && cmd 2 rerun @ @ && cmd 1 rerun @~99 && lines "$err" 2 && cmd 2 rerun @ --tolerance much && cmd 2 rerun @ --file nosuch.toml
 check 'wrong command lines'
+cmd 0 run --digest -- sort data.txt -o sorted.txt && cmd 0 rerun @ && cmd 2 rerun @ && says "$err" 'its author may be' 'hint: stemma rerun made this run; it repeats'
+check 'a run that rerun made: the run that it repeats is named'
 cmd 0 run --keep-inputs -- cat data.txt && [ "$(find "$STEMMA_HOME/kept" -name 'sha256:*' | wc -l)" -ge 1 ] && n=$(find "$STEMMA_HOME/kept" -name 'sha256:*' | wc -l) && echo only here >data.txt && cmd 0 run --keep-inputs -- cat data.txt && [ "$(find "$STEMMA_HOME/kept" -name 'sha256:*' | wc -l)" = $((n + 1)) ] && cmd 0 forget @ && [ "$(find "$STEMMA_HOME/kept" -name 'sha256:*' | wc -l)" = "$n" ] && ! grep -rq 'only here' "$STEMMA_HOME/kept"
 check 'forget takes the copies of a run'"'"'s inputs along'
 finish

@@ -53,9 +53,14 @@ assert len(curves) == 4 and 'Memory' in texts and 'Space on disk' not in texts, 
 assert [len(re.findall('[ML]', c.getAttribute('d'))) for c in curves] == [3, 2, 2, 3]  # what is not known has no point
 END
 check 'series: a panel for each figure that is known'
-cmd 2 report --picture series -o "$T/no.svg" @ && says "$err" '--series FILE' && [ ! -e "$T/no.svg" ] && cmd 2 report --picture pie -o "$T/no.svg" @ && says "$err" 'gantt, reads, series' && cmd 2 report --picture gantt --against @ -o "$T/no.svg" @ &&
+cmd 2 report --picture series -o "$T/no.svg" @ && says "$err" '--series FILE' && says_not "$err" 'Invalid argument' && [ ! -e "$T/no.svg" ] && cmd 2 report --picture pie -o "$T/no.svg" @ && says "$err" 'gantt, reads, series' && cmd 2 report --picture gantt --against @ -o "$T/no.svg" @ &&
 	cmd 0 report --picture reads -o "$T/file.svg" /w/out && cmd 0 report --picture gantt -o "$T/file.svg" /w/out && [ "$(grep -c "class=\"bar" "$T/file.svg")" -ge 50 ]
 check 'what cannot be meant; of a file'
+STEMMA_HOME=$T/twice cmd 0 run -- sh -c 'for i in 1 2 3; do echo $i >two; read -r x <two; done; read -r x <two' &&
+	STEMMA_HOME=$T/twice cmd 0 find "path two" && lines "$out" 3 && STEMMA_HOME=$T/twice cmd 0 report --picture reads -o "$T/twice.svg" @ && looks "$T/twice.svg" <<'END'
+assert 'two' in texts and '1' in texts and not {'2', '3', '4'} & set(texts), texts
+END
+check 'reads: a program that used three versions of a file is one program'
 cmd 0 report -o "$T/page.html" @ && cmd 0 lineage --json /w/out && {
 	echo "import json, re, sys; sys.path.insert(0, '$here/t'); from report_data import *; T = '$T'"
 	cat <<'END'

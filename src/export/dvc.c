@@ -203,19 +203,21 @@ static int made_inside(struct stages *t, size_t stage, store_id version)
 	return r;
 }
 
-/* Adds a file to those that a stage reads or writes. 0, also where it has no name any more, or is inside the stage
- * alone; -errno. */
+/* Adds a file to those that a stage reads or writes. 0, also where it has no name any more and a recorded program made
+ * it, or is inside the stage alone; -errno. What came from outside was needed, also if it was replaced since. */
 static int add_stage_file(struct stages *t, size_t stage, const struct work_file *w, struct files *to)
 {
 	struct version_info v;
 	struct file_info f;
 	int r = w->of_channel ? 0 : load_version_file(t, w->version, &v, &f);
-	if (r <= 0 || !f.path.n || !f.named)
+	if (r <= 0 || !f.path.n || (!f.named && (w->output || v.origin != ORIGIN_EXTERNAL)))
 		return r;
 	if (!utf8_is_valid(f.path))
 		return texts_set_add(&to->odd, f.path, 0, 0);
 	const struct text_at *owned = texts_set_find(&t->outputs, f.path);
 	bool out = owned && t->top[owned->owner] == stage;
+	if (!f.named && owned && !out) /* a loop for DVC, which knows the path as what the other stage makes */
+		return 0;
 	if (w->output)
 		return out ? texts_set_add(&to->outs, f.path, 0, 0) : 0;
 	r = made_inside(t, stage, v.id);

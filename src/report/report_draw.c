@@ -297,7 +297,7 @@ static int draw_series(const struct report *r, const struct run_info *run, const
 	                                      {"gpu_memory", "GPU memory", true, false}};
 	struct buf text = {0}, drawn = {0};
 	int rc = r->q->series ? report_series(r->q->series, run->start, err, &text)
-	                      : err_set(err, EINVAL, "a picture of the series needs the file: --series FILE");
+	                      : (err_set(err, 0, "a picture of the series needs the file: --series FILE"), -EINVAL);
 	json_t *o = rc == 0 ? json_loadb(text.p, text.n, 0, NULL) : NULL;
 	const json_t *columns = json_object_get(o, "columns"), *since = json_object_get(columns, "since");
 	const size_t n = json_array_size(since);

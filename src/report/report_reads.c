@@ -15,6 +15,7 @@ struct reads_work {
 	struct report_reads *x;
 	struct idmap rows, columns; /* hash of a name -> place in rows, columns */
 	struct idmap cells, files, kinds;
+	struct idmap pairs;   /* hash of a program and a file: the cell counts it */
 	struct buf name, own; /* of a row: its name, and that of the file */
 	bool grouped;         /* rows are folders and endings */
 	char *cwd;            /* of the run; NULL: not known */
@@ -63,8 +64,8 @@ static void name_row(struct reads_work *w, struct str path)
 		fmt_name(&w->name, str_n(dot, n - (size_t)(dot - base)));
 }
 
-/* The row of a version: 1, 0: it is no file; -errno. */
-static int row_of(struct reads_work *w, store_id version, uint32_t *ret)
+/* The row of a version, and its file: 1, 0: it is no file; -errno. */
+static int row_of(struct reads_work *w, store_id version, uint32_t *ret, store_id *ret_file)
 {
 	struct version_info v;
 	struct file_info f;
@@ -74,6 +75,7 @@ static int row_of(struct reads_work *w, store_id version, uint32_t *ret)
 		rc = store_file(w->r->a->store, v.file, &f);
 	if (rc <= 0 || kind_is_stream(f.kind) || f.kind == TERM_kind_absent || !f.path.n)
 		return rc < 0 ? rc : 0;
+	*ret_file = v.file;
 	name_row(w, f.path);
 	*ret = find_line(&w->rows, &w->x->rows, buf_view(&w->name));
 	if (*ret == VEC_NONE || w->name.failed || !idmap_add(&w->files, v.file, 1, &is_new))
@@ -101,26 +103,27 @@ static int column_of(struct reads_work *w, store_id exec, uint32_t *ret)
 	return 0;
 }
 
-/* 0 or -errno. */
+/* A program that used several versions of a file counts once for it. 0 or -errno. */
 static int add_read(struct reads_work *w, const struct report_edge *e)
 {
 	uint32_t row, column;
-	bool is_new = false;
-	int rc = row_of(w, w->r->nodes[w->r->order[e->to]].id, &row);
+	store_id pair[2] = {w->r->nodes[w->r->order[e->from]].id, 0};
+	bool is_new = false, is_first = false;
+	int rc = row_of(w, w->r->nodes[w->r->order[e->to]].id, &row, &pair[1]);
 	if (rc <= 0)
 		return rc;
-	rc = column_of(w, w->r->nodes[w->r->order[e->from]].id, &column);
+	rc = column_of(w, pair[0], &column);
 	if (rc < 0)
 		return rc;
 	uint32_t *at = idmap_add(&w->cells, ((uint64_t)row << 32 | column) + 1, (uint32_t)w->x->cells.n, &is_new);
-	if (!at || !vec_room(&w->x->cells, 1))
+	if (!at || !vec_room(&w->x->cells, 1) || !idmap_add(&w->pairs, hash_bytes(pair, sizeof(pair)) | 1, 1, &is_first))
 		return -ENOMEM;
 	if (is_new)
 		w->x->cells.v[w->x->cells.n++] = (struct reads_cell){.row = row, .column = column};
-	w->x->cells.v[*at].readers++;
+	w->x->cells.v[*at].readers += is_first;
 	w->x->cells.v[*at].sure |= e->e.sure;
-	w->x->rows.v[row].total++;
-	w->x->columns.v[column].total++;
+	w->x->rows.v[row].total += is_first;
+	w->x->columns.v[column].total += is_first;
 	return 0;
 }
 
@@ -134,6 +137,7 @@ static int add_reads(struct reads_work *w)
 	idmap_release(&w->cells);
 	idmap_release(&w->files);
 	idmap_release(&w->kinds);
+	idmap_release(&w->pairs);
 	for (size_t k = 0; k < w->r->n_edges && rc == 0; k++)
 		if (w->r->edges[k].type == LINEAGE_USED)
 			rc = add_read(w, &w->r->edges[k]);
@@ -204,6 +208,7 @@ int report_reads_make(struct report *r, struct report_reads *ret)
 	idmap_release(&w.cells);
 	idmap_release(&w.files);
 	idmap_release(&w.kinds);
+	idmap_release(&w.pairs);
 	buf_release(&w.name);
 	buf_release(&w.own);
 	free(w.cwd);

@@ -160,7 +160,7 @@ static int check_samples(const struct samples *s, int64_t of, struct err *err)
 {
 	size_t time = find_column(s, "time"), since = find_column(s, "since");
 	if (!s->rows || time == s->columns || since == s->columns)
-		return err_set(err, EINVAL, "'%s' is not what stemma run --series writes", s->path);
+		return err_set(err, 0, "'%s' is not what stemma run --series writes", s->path), -EINVAL;
 	double began = s->v.v[time] - s->v.v[since], start = (double)of / 1e9;
 	if (of != TIME_NONE && !(began > start - MINUTE && began < start + MINUTE))
 		return err_set(err, 0, "'%s' is of another run", s->path), -EINVAL;

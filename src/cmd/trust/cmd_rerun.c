@@ -259,8 +259,6 @@ static int find_run(struct rerun_job *a)
 		       word);
 		report_hint(rc == -ENOTUNIQ ? "type more of the id; stemma log --json prints whole ids"
 		                            : "stemma log lists the runs");
-		report_hint(rc == -ENOTUNIQ ? "type more of the id; stemma log --json prints whole ids"
-		                            : "stemma log lists the runs");
 		return cmd_target_status(rc);
 	}
 	cmd_report_rerun(a->c, word, a->run);
@@ -269,6 +267,17 @@ static int find_run(struct rerun_job *a)
 		return STATUS_USAGE;
 	}
 	return 0;
+}
+
+/* Of a run that stemma rerun made: the run that it repeats, which may be the user's own. */
+static void hint_repeated(const struct rerun_job *a)
+{
+	struct run_info r;
+	if (store_run_told(a->c->store, a->run, &r) == 1 && run_rerun_of(&r).n) {
+		const struct str of = fmt_run(run_rerun_of(&r));
+		report_hint("stemma rerun made this run; it repeats %.*s, which may be yours: stemma rerun %.*s", (int)of.n,
+		            of.p, (int)of.n, of.p);
+	}
 }
 
 /* A record of others is run only if it is asked for. 0 or a status. */
@@ -281,7 +290,8 @@ static int check_own(struct rerun_job *a)
 	rerun_job_received(a);
 	if (a->o->trust)
 		return 0;
-	report("stemma runs a received command only with --trust, because its author is somebody else");
+	report("stemma runs a received command only with --trust, because its author may be somebody else");
+	hint_repeated(a);
 	report_hint("with --trust it is confined; --from DIR names the folder with its files");
 	return STATUS_USAGE;
 }
