@@ -90,6 +90,8 @@ h.end(); h.save(home, evtext)
 END
 cmd 0 lineage /w/out.dat && says "$out" 'solve in.dat  [2 of 3 ranks]' && says "$out" '/w/in.dat@{1}' && says_not "$out" vader && says_not "$out" pipe && says_not "$out" mpirun
 check 'the ranks of an MPI job are one node'
+cmd 0 lineage --format svg /w/out.dat && says "$out" '2 of 3 ranks' && cmd 0 lineage --format dot /w/out.dat && says "$out" '2 of 3 ranks'
+check 'and in a picture'
 cmd 0 lineage --all /w/out.dat && says "$out" vader && says "$out" ' pipe '
 check 'and each for itself with --all'
 cmd 0 why /w/out.dat && says "$out" 'made by solve in.dat [rank 1 of 3] from /w/in.dat@{1}' && says_not "$out" vader

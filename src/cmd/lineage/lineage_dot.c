@@ -10,6 +10,27 @@
 
 #define LABEL_MAX 60 /* columns */
 
+/* Gives the number of the digits that it begins with. */
+static uint64_t decimal_of(struct str s)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < s.n && i < 18 && s.p[i] >= '0' && s.p[i] <= '9'; i++)
+		n = n * 10 + (uint64_t)(s.p[i] - '0');
+	return n;
+}
+
+void lineage_ranks(const struct shape *shape_of, size_t node, const struct exec_info *x, struct buf *b)
+{
+	const uint64_t n = shape_of->ranks[node];
+	const bool some = decimal_of(x->ranks) > n;
+	if (!n)
+		return;
+	buf_printf(b, "%llu%s", (unsigned long long)n, some ? " of " : "");
+	if (some)
+		fmt_name(b, x->ranks);
+	buf_printf(b, " ranks");
+}
+
 int lineage_words(const struct lineage_view *v, const struct shape *shape_of, uint32_t i, struct buf *name,
                   struct buf *note, const char **ret_shape)
 {
@@ -26,6 +47,8 @@ int lineage_words(const struct lineage_view *v, const struct shape *shape_of, ui
 		if (r >= 0)
 			r = store_exec(v->s, id, &x);
 		if (r > 0) {
+			lineage_ranks(shape_of, i, &x, note);
+			buf_printf(note, shape_of->ranks[i] ? ", " : "");
 			fmt_time(note, x.start, true);
 			buf_printf(note, ", ");
 			r = exec_who(v->s, id, note) < 0 ? -1 : 1;

@@ -156,15 +156,6 @@ static int look_at_users(struct tree *t)
 	return 0;
 }
 
-/* Gives the number of the digits that it begins with. */
-static uint64_t decimal_of(struct str s)
-{
-	uint64_t n = 0;
-	for (size_t i = 0; i < s.n && i < 18 && s.p[i] >= '0' && s.p[i] <= '9'; i++)
-		n = n * 10 + (uint64_t)(s.p[i] - '0');
-	return n;
-}
-
 /* Describes an execution or stage. As describe_version, of the node's execution or stage. */
 static int describe_exec(struct tree *t, uint32_t node)
 {
@@ -179,11 +170,9 @@ static int describe_exec(struct tree *t, uint32_t node)
 	if (r <= 0)
 		return r;
 	if (t->shape.ranks[node]) {
-		bool some = decimal_of(x.ranks) > t->shape.ranks[node];
-		buf_printf(&t->names, "  [%llu%s", (unsigned long long)t->shape.ranks[node], some ? " of " : "");
-		if (some)
-			fmt_name(&t->names, x.ranks);
-		buf_printf(&t->names, " ranks]");
+		buf_printf(&t->names, "  [");
+		lineage_ranks(&t->shape, node, &x, &t->names);
+		buf_char(&t->names, ']');
 	}
 	struct buf *b = &t->notes;
 	fmt_time(b, x.start, true);

@@ -28,6 +28,9 @@ int lineage_dot(const struct lineage_view *v, FILE *to);
 /* The lineage drawn as a picture (answer/picture/picture.h), to standard output: "svg", or by rsvg-convert "png" or
  * "pdf". A status, reported; STATUS_SELF, without a word, where the reader went away. */
 int lineage_picture(const struct lineage_view *v, const char *format);
+/* How many ranks of an MPI job a program stands for, "4 ranks" or "2 of 4 ranks"; x: the first of them. Nothing of a
+ * program that is no such job. */
+void lineage_ranks(const struct shape *shape_of, size_t node, const struct exec_info *x, struct buf *b);
 /* What a node is called in a picture, and what stands small below it; *ret_shape: Graphviz's word for its outline. 0 or
  * -errno. */
 int lineage_words(const struct lineage_view *v, const struct shape *shape_of, uint32_t i, struct buf *name,
