@@ -125,4 +125,98 @@ END
 else
 	skip 'what a program loads is the file as it is then' 'no C compiler'
 fi
+
+# Two libraries in one program: each call comes to the one that the linker had bound it to, and a library is loaded once.
+if command -v cc >"$out" 2>"$err"; then
+	cat >one.c <<'END'
+int H5get_libversion(unsigned *a, unsigned *b, unsigned *c) { *a = *b = *c = ME; return 0; }
+int H5Dwrite(void) { return ME; }
+int fake_version(void) { return ME; }
+long H5Fcreate(const char *name, unsigned flags, long a, long b) { (void)name; (void)flags; (void)a; (void)b; return -ME; }
+END
+	cat >use.c <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+int H5get_libversion(unsigned *, unsigned *, unsigned *);
+long H5Fcreate(const char *, unsigned, long, long);
+int which(void)
+{
+	unsigned a, b, c;
+	long created = H5Fcreate("none", 2, 0, 0);
+	H5get_libversion(&a, &b, &c);
+	return (int)(-created * 10 + a);
+}
+#ifdef PROGRAM
+static void ask(const char *name, int flags)
+{
+	void *h = dlopen(name, flags);
+	int (*f)(void) = h ? (int (*)(void))dlsym(h, "which") : NULL;
+	printf("%d\n", f ? f() : -1);
+}
+int main(void)
+{
+	printf("%d\n", which());
+	ask("./bound.so", RTLD_NOW);
+	ask("./deep.so", RTLD_NOW | RTLD_DEEPBIND);
+	ask("./lazy.so", RTLD_LAZY);
+	return 0;
+}
+#endif
+END
+	mkdir -p two && cc -shared -fPIC -DME=1 -Wl,-soname,libhdf5_one.so -o two/libhdf5_one.so one.c && cc -shared -fPIC -DME=2 -Wl,-soname,libhdf5_two.so -o two/libhdf5_two.so one.c &&
+		cc -shared -fPIC -Wl,-Bsymbolic-functions -Wl,-z,lazy -o bound.so use.c -Ltwo -lhdf5_two '-Wl,-rpath,$ORIGIN/two' && cp bound.so deep.so && cp bound.so lazy.so &&
+		cc -DPROGRAM -o use use.c -Ltwo -lhdf5_one '-Wl,-rpath,$ORIGIN/two' -ldl && sleep 0.1 &&
+		./use >"$T/plain" && printf '11\n11\n22\n11\n' | diff - "$T/plain" >>"$err" && cmd 0 run -- ./use && diff "$T/plain" "$out" >>"$err"
+	check 'two libraries: each call goes where it went without us'
+
+	cat >once.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	void *first = dlopen("own/libhdf5_one.so", RTLD_NOW);
+	int rc = argc < 2 || !first;
+	if (!rc && argv[1][0] == 'c')
+		rc = chmod("own/libhdf5_one.so", 0700);
+	if (!rc && argv[1][0] == 'l')
+		rc = link("own/libhdf5_one.so", "own/libhdf5_more.so");
+	if (!rc && argv[1][0] == 'u')
+		rc = setresuid(65534, 65534, 65534);
+	if (!rc && argv[1][0] == 'n')
+		rc = unshare(CLONE_NEWNS);
+	printf("%d %s\n", rc, dlopen("own/libhdf5_other.so", RTLD_NOW) == first ? "same" : "twice");
+	return 0;
+}
+END
+	cc -o once once.c -ldl
+	root='' differs=''
+	[ "$(id -u)" != 0 ] || root='u n'
+	chmod 755 "$T" "$T/work"
+	for what in no c l $root; do
+		rm -rf own && mkdir own && cc -shared -fPIC -DME=1 -o own/libhdf5_one.so one.c && ln -s libhdf5_one.so own/libhdf5_other.so && sleep 0.1
+		cmd 0 run -- ./once "$what" && is "$out" '0 same' || differs="$differs $what"
+	done
+	[ -z "$differs" ]
+	check 'a library is loaded once, whatever becomes of its file or of the process'
+
+	mkdir -p mount && if mount -t tmpfs none mount 2>>"$err"; then
+		cp two/libhdf5_one.so mount/
+		mount -o remount,noexec mount && sleep 0.1
+		./load mount/libhdf5_one.so >"$T/plain" && cmd 0 run -- ./load mount/libhdf5_one.so && is "$T/plain" -1 && is "$out" -1
+		check 'a file system without execution: the library is not loaded, as without us'
+		umount mount
+	else
+		skip 'a file system without execution: the library is not loaded, as without us' 'no right to mount'
+	fi
+else
+	skip 'two libraries: each call goes where it went without us' 'no C compiler'
+	skip 'a library is loaded once, whatever becomes of its file or of the process' 'no C compiler'
+	skip 'a file system without execution: the library is not loaded, as without us' 'no C compiler'
+fi
 finish

@@ -66,15 +66,29 @@ static bool is_open_by_linker(struct proc *p, const struct trap *t)
 	       libraries_is_loader(p, t->ip);
 }
 
-/* False, too, where that cannot be told. */
-static bool is_not_mapped(struct proc *p, uint64_t dev, uint64_t ino)
+enum had { HAS_FILE, HAS_COPY, HAS_NONE };
+
+/* Has the process mapped the library, or its copy? HAS_FILE, too, where that cannot be told. */
+static enum had find_mapped(const struct attach *a, struct proc *p)
 {
-	const struct file f = {.dev = dev, .ino = ino};
+	const struct file f = {.dev = a->dev, .ino = a->ino};
+	struct file copy = {0};
 	struct mapped *v;
 	size_t n;
-	bool known = proc_maps(p, &v, &n), mapped = known && mapped_has(v, n, &f);
+	enum had had = HAS_FILE;
+	const bool made = attach_copies_identity(a->copies, a->dev, a->ino, &copy.dev, &copy.ino);
+	if (!proc_maps(p, &v, &n))
+		return HAS_FILE;
+	if (!mapped_has(v, n, &f))
+		had = made && mapped_has(v, n, &copy) ? HAS_COPY : HAS_NONE;
 	free(v);
-	return known && !mapped;
+	return had;
+}
+
+/* May a process that has nothing of it yet be given what this recorder made? */
+static bool is_ours(const struct sup *s, const struct proc *p)
+{
+	return !p->foreign && !p->own_creds && !p->confined && !p->old_code && !s->late;
 }
 
 /* Takes note of all processes that live now, with the execution that is current of each: nobody took notes before. */
@@ -103,8 +117,13 @@ static void attach_after(struct sup *s, struct proc *p, const struct trap *t)
 	a->tid = 0;
 	if (s->inject_pid && s->inject_tid == t->tid)
 		return; /* which answers the stop itself */
-	if (!is_open_by_linker(p, t) || p->foreign || p->own_creds || p->confined || p->old_code || s->late ||
-	    !is_not_mapped(p, a->dev, a->ino))
+	if (!is_open_by_linker(p, t))
+		return;
+	const enum had had = find_mapped(a, p);
+	/* Another inode would be another library to the linker: it would be loaded twice. */
+	if (had == HAS_COPY)
+		s->answer = attach_copies_again(a->copies, a->dev, a->ino);
+	if (had != HAS_NONE || !is_ours(s, p))
 		return;
 	const uint64_t dev = a->dev, ino = a->ino;
 	memcpy(path, a->path, sizeof(path));

@@ -5,12 +5,15 @@
  * copy, which names ours as its auxiliary library (attach_copy.h). So nothing is in the program's environment, and a
  * program that loads no such library pays nothing but a look at the name of what its linker opens.
  *
- * The copy is given if, and only if, all of these hold; else the program opens its own file as ever:
+ * A process that has mapped the copy gets it again, whatever became of the process or the file: by another inode the
+ * linker would load the library twice. Else it is given if, and only if, all of these hold; if not, the program opens
+ * its own file as ever:
  * - the dynamic linker makes the call, to read only, and no byte of that library is mapped in the process yet, so that
  *   the linker does not load it twice;
  * - the process runs as the recorder's user, in its root and mount namespace, has not confined itself, and was not
  *   taken up from a recorder that was killed;
- * - the library is a local file, of the inode that was found, and has room for the entry;
+ * - the library is a local file, of the inode that was found, may be mapped for execution there, was not changed in the
+ *   last 20 ms, and has room for the entry;
  * - the kernel can give a descriptor as the answer to a call (Linux 5.14).
  *
  * Cost: 2 us for each library of a matching name, 50 us the maps of the process, and once a run a copy of each such

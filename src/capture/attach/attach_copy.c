@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define COPIES 32
@@ -22,6 +23,7 @@ struct copy {
 	uint64_t dev, ino;
 	struct statx was; /* the file that it was made of */
 	int fd;           /* -errno: none could be made of this file */
+	uint64_t copy_dev, copy_ino;
 };
 
 struct attach_copies {
@@ -95,7 +97,8 @@ static bool names_one(const struct attach_copies *c, const unsigned char *image,
 	return false;
 }
 
-/* Whether code can be run from it here: a security module may forbid that, and the program would not begin. */
+/* Whether code can be run from it here. Of the copy: a security module may forbid that, and the program would not
+ * begin. Of the file: where it lies on a file system without execution, the program is to fail as ever. */
 static bool is_mapped_to_run(int fd)
 {
 	void *p = mmap(NULL, 1, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
@@ -139,6 +142,16 @@ static int make_copy(const struct attach_copies *c, int from, const char *path, 
 	return rc < 0 ? rc : fd;
 }
 
+/* Was it last changed so long ago that a change from now on has another time? Times have the grain of the kernel's
+ * tick, at most 10 ms. */
+static bool is_settled(const struct statx *now)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_REALTIME, &t);
+	const int64_t s = t.tv_sec - now->stx_ctime.tv_sec, ns = t.tv_nsec - (int64_t)now->stx_ctime.tv_nsec;
+	return s > 1 || (s >= 0 && s * 1000000000 + ns > 20000000);
+}
+
 /* Under the lock: the one of that file, or one that is made now. A descriptor; -errno. */
 static int find_or_make(struct attach_copies *c, int from, const char *path, uint64_t dev, uint64_t ino,
                         const struct statx *now)
@@ -149,14 +162,33 @@ static int find_or_make(struct attach_copies *c, int from, const char *path, uin
 			return is_unchanged(&c->v[i].was, now) ? c->v[i].fd : -ESTALE;
 	if (c->n == COPIES)
 		return -ENOSPC;
+	if (!is_settled(now))
+		return -ESTALE;
 	int fd = make_copy(c, from, path, now->stx_size);
 	if (!look(from, dev, ino, &after) || !is_unchanged(now, &after)) {
 		if (fd >= 0)
 			close(fd);
 		return -ESTALE;
 	}
-	c->v[c->n++] = (struct copy){dev, ino, *now, fd};
+	struct statx of = {0};
+	if (fd >= 0 && fileid_statx_cached(fd, "", AT_EMPTY_PATH, STATX_INO, &of) < 0) {
+		close(fd);
+		fd = -ESTALE;
+	}
+	c->v[c->n] = (struct copy){dev, ino, *now, fd, fileid_dev(&of), of.stx_ino};
+	__atomic_store_n(&c->n, c->n + 1, __ATOMIC_RELEASE);
 	return fd;
+}
+
+/* The entry of that file, if a copy was made of it. Takes no lock, whose holder may wait for a file system: an entry
+ * does not change once it is counted. NULL: none was. */
+static const struct copy *find_made(const struct attach_copies *c, uint64_t dev, uint64_t ino)
+{
+	const size_t n = __atomic_load_n(&c->n, __ATOMIC_ACQUIRE);
+	for (size_t i = 0; i < n; i++)
+		if (c->v[i].dev == dev && c->v[i].ino == ino)
+			return c->v[i].fd < 0 ? NULL : &c->v[i];
+	return NULL;
 }
 
 /* The memory behind fd, opened anew, to read only. -errno. */
@@ -168,6 +200,21 @@ static int open_again(int fd)
 	return again < 0 ? -errno : again;
 }
 
+bool attach_copies_identity(const struct attach_copies *c, uint64_t dev, uint64_t ino, uint64_t *ret_dev,
+                            uint64_t *ret_ino)
+{
+	const struct copy *is = find_made(c, dev, ino);
+	*ret_dev = is ? is->copy_dev : 0;
+	*ret_ino = is ? is->copy_ino : 0;
+	return is;
+}
+
+int attach_copies_again(const struct attach_copies *c, uint64_t dev, uint64_t ino)
+{
+	const struct copy *is = find_made(c, dev, ino);
+	return is ? open_again(is->fd) : -ENOENT;
+}
+
 int attach_copies_get(struct attach_copies *c, const char *path, uint64_t dev, uint64_t ino)
 {
 	struct statx now;
@@ -175,7 +222,7 @@ int attach_copies_get(struct attach_copies *c, const char *path, uint64_t dev, u
 	if (from < 0)
 		return -errno;
 	int fd = -ESTALE;
-	if (look(from, dev, ino, &now)) {
+	if (look(from, dev, ino, &now) && is_mapped_to_run(from)) {
 		pthread_mutex_lock(&c->lock);
 		fd = find_or_make(c, from, path, dev, ino, &now);
 		pthread_mutex_unlock(&c->lock);

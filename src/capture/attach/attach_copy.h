@@ -5,6 +5,7 @@
 #ifndef STEMMA_CAPTURE_ATTACH_ATTACH_COPY_H
 #define STEMMA_CAPTURE_ATTACH_ATTACH_COPY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct attach_copies;
@@ -15,9 +16,15 @@ struct attach_copies *attach_copies_new(const char *library, const char *const *
 /* NULL is allowed. */
 void attach_copies_free(struct attach_copies *c);
 
-/* The copy of the file at path, if that is still the inode ino of dev (as fileid_dev has it). A descriptor of its own,
- * to read only, which the caller closes; -errno: there is none to be had. Any thread; reads the file system, and may
- * wait for it. */
+/* What the linker knows the copy of that file by, where one was made. False: none was. */
+bool attach_copies_identity(const struct attach_copies *c, uint64_t dev, uint64_t ino, uint64_t *ret_dev,
+                            uint64_t *ret_ino);
+/* The copy of that file, whatever became of the file since: for a process that has it. A descriptor of its own, to read
+ * only, which the caller closes; -errno. Does not wait for the file system. */
+int attach_copies_again(const struct attach_copies *c, uint64_t dev, uint64_t ino);
+/* The copy of the file at path, if that is still the inode ino of dev (as fileid_dev has it), and code may be run from
+ * it there. A descriptor of its own, to read only, which the caller closes; -errno: there is none to be had. Any
+ * thread; reads the file system, and may wait for it. */
 int attach_copies_get(struct attach_copies *c, const char *path, uint64_t dev, uint64_t ino);
 
 #endif

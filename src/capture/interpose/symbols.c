@@ -337,23 +337,96 @@ static bool is_object_named(const struct object *o, const char *needed)
 	return false;
 }
 
+/* Does it define l->name? Not this library itself. */
+static bool has_definition(const struct later *l, const struct object *o, struct tables *ret)
+{
+	return o->dynamic != _DYNAMIC && read_tables(o->base, o->dynamic, ret) && find_in(ret, l->name, hash_gnu(l->name));
+}
+
 /* Sets l->ret and l->v where it has l->name. Not of this library itself. */
 static bool object_defines(struct later *l, const struct object *o)
 {
 	struct tables t;
-	if (o->dynamic == _DYNAMIC || !read_tables(o->base, o->dynamic, &t) || !find_in(&t, l->name, hash_gnu(l->name)))
+	if (!has_definition(l, o, &t))
 		return false;
 	find_all(&t, l->v, l->n);
 	*l->ret = (struct symbol_object){o->low, o->high, o->name};
 	return true;
 }
 
-/* The caller's object, what it needs, what these need, and so on: each once. False: none of them defines it. */
-static bool find_needed(struct later *l)
+/* Does the linker write a symbol's address, and nothing else, for relocations of this type? */
+static bool is_address_written(const ElfW(Rela) * r)
+{
+#if defined(__x86_64__)
+	const unsigned type = ELF64_R_TYPE(r->r_info);
+	return r->r_addend == 0 && (type == R_X86_64_GLOB_DAT || type == R_X86_64_JUMP_SLOT || type == R_X86_64_64);
+#elif defined(__aarch64__)
+	const unsigned type = ELF64_R_TYPE(r->r_info);
+	return r->r_addend == 0 && (type == R_AARCH64_GLOB_DAT || type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_ABS64);
+#else
+	(void)r;
+	return false;
+#endif
+}
+
+/* The object, one of the first n in l->queue, that this relocation of t's object was bound to. Only by a symbol that
+ * all of them define: by others it may have been bound past the one that is looked for. NULL: by this relocation it
+ * cannot be told. */
+static const struct object *bound_object(const struct later *l, size_t n, const struct tables *t, const ElfW(Rela) * r)
+{
+	const struct object *is = NULL;
+	struct tables one;
+	uintptr_t at;
+	if (!ELF64_R_SYM(r->r_info) || !is_address_written(r))
+		return NULL;
+	memcpy(&at, (const void *)(t->base + r->r_offset), sizeof(at));
+	for (size_t i = 0; i < n && !is; i++)
+		if (at >= l->objects[l->queue[i]].low && at < l->objects[l->queue[i]].high)
+			is = &l->objects[l->queue[i]];
+	const char *name = t->strings + t->symbols[ELF64_R_SYM(r->r_info)].st_name;
+	for (size_t i = 0; i < n && is; i++)
+		if (!has_definition(l, &l->objects[l->queue[i]], &one) || !find_in(&one, name, hash_gnu(name)))
+			is = NULL;
+	return is;
+}
+
+/* Where several objects define it: the one that the caller's object was bound to. False: that cannot be told. */
+static bool find_bound(struct later *l)
+{
+	const struct object *caller = NULL, *is = NULL;
+	uintptr_t from[2] = {0}, size[2] = {0};
+	struct tables t;
+	size_t n = 0;
+	for (size_t i = 0; i < l->nobjects; i++) {
+		const struct object *o = &l->objects[i];
+		if ((uintptr_t)l->caller >= o->low && (uintptr_t)l->caller < o->high)
+			caller = o;
+		if (has_definition(l, o, &t))
+			l->queue[n++] = (uint16_t)i;
+	}
+	if (!caller || n < 2 || !read_tables(caller->base, caller->dynamic, &t))
+		return false;
+	for (const ElfW(Dyn) *d = t.dynamic; d->d_tag != DT_NULL; d++) {
+		if (d->d_tag == DT_RELA || d->d_tag == DT_JMPREL)
+			from[d->d_tag == DT_JMPREL] = d->d_un.d_ptr < t.base ? d->d_un.d_ptr + t.base : d->d_un.d_ptr;
+		if (d->d_tag == DT_RELASZ || d->d_tag == DT_PLTRELSZ)
+			size[d->d_tag == DT_PLTRELSZ] = d->d_un.d_val;
+	}
+	for (unsigned k = 0; k < 2; k++) {
+		const ElfW(Rela) *r = (const void *)from[k];
+		for (size_t i = 0; r && i < size[k] / sizeof(*r) && !is; i++)
+			is = bound_object(l, n, &t, &r[i]);
+	}
+	return is && object_defines(l, is);
+}
+
+/* The object that has the address, what it needs, what these need, and so on: each once. False: none of them defines
+ * it. */
+static bool find_needed(struct later *l, uintptr_t address)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < l->nobjects && !n; i++)
-		if ((uintptr_t)l->caller >= l->objects[i].low && (uintptr_t)l->caller < l->objects[i].high)
+		if (address >= l->objects[i].low && address < l->objects[i].high)
 			l->queue[n++] = (uint16_t)i;
 	for (size_t at = 0; at < n; at++) {
 		const struct object *o = &l->objects[l->queue[at]];
@@ -377,6 +450,13 @@ static bool find_needed(struct later *l)
 	return false;
 }
 
+/* What the program itself needs stands before what the caller's object needs. False: that is none, or not known. */
+static bool find_needed_by_program(struct later *l)
+{
+	/* Only the program has no name; where the linker made a second list of objects, it is not in that. */
+	return l->nobjects && !l->objects[0].name[0] && find_needed(l, l->objects[0].low);
+}
+
 /* Called for the first object, and only for that: what is found stays loaded as long as this does not return. l->found
  * says whether one defines it. Always 1. */
 static int find_in_later_objects(struct dl_phdr_info *info, size_t size, void *arg)
@@ -390,7 +470,7 @@ static int find_in_later_objects(struct dl_phdr_info *info, size_t size, void *a
 		first++;
 	for (size_t i = first + 1; i < l->nobjects && i < n && !l->found; i++)
 		l->found = object_defines(l, &l->objects[i]);
-	l->found = l->found || find_needed(l);
+	l->found = l->found || find_bound(l) || find_needed_by_program(l) || find_needed(l, (uintptr_t)l->caller);
 	for (size_t i = 0; i < l->nobjects && !l->found; i++)
 		l->found = l->fits(object_file_name(l->objects[i].name)) && object_defines(l, &l->objects[i]);
 	return 1;

@@ -42,12 +42,15 @@ bool symbols_object(const void *address, struct symbol_object *ret);
 /* Finds all n functions in the object that has the address. */
 bool symbols_at(const void *address, struct symbol *v, size_t n, struct symbol_object *ret);
 
-/* Looks for `name`, as it is for code at `caller`: behind us among the objects that the program began with; in the
- * caller's object and those that it needs, in the linker's order; in any other object that `fits` (by its file's name).
- * Then finds all n functions in the object that defines it. False: there is none.
+/* Looks for `name`, as it is for code at `caller`: behind us among the objects that the program began with; where
+ * several objects define it, in the one that the linker has bound the caller's object to, by other symbols that all of
+ * them define; in the program and what it needs; in the caller's object and what that needs, in the linker's order; in
+ * any other object that `fits` (by its file's name). Then finds all n functions in the object that defines it. False:
+ * there is none.
  *
- * This is what the linker has bound the caller to, with one exception: an object that was loaded later with RTLD_GLOBAL
- * stands behind those that the caller itself needs, not before them. */
+ * This is what the linker has bound the caller to, with two exceptions, where no other symbol of the caller's object is
+ * bound by now: an object that was loaded with RTLD_GLOBAL stands behind those that the caller itself needs, not before
+ * them; and RTLD_DEEPBIND is not seen. */
 bool symbols_later(const void *caller, const char *name, bool (*fits)(const char *file), struct symbol *v, size_t n,
                    struct symbol_object *ret);
 
