@@ -167,7 +167,7 @@ size_t extract_find_argument(char *const *argv, size_t argc, const char *name, c
 	size_t n = strlen(name), ret = 0, found = 0;
 	for (size_t i = 1; i < argc; i++) {
 		size_t at = 0;
-		if (is_option(argv[i]))
+		if (is_parameter_option(argv[i]))
 			at = option_argument(argv, argc, i, name, value);
 		else if (!strncmp(argv[i], name, n) && argv[i][n] == '=' && !strcmp(argv[i] + n + 1, value))
 			at = i;
