@@ -62,6 +62,14 @@ cmd 0 run -- sh -c 'cat in.txt >a.txt' && until_lines made 7 && says "$out" 'sta
 check 'results that became stale'
 cmd 0 run -- sh -c 'cat in.txt >/dev/null; sort a.txt >b.txt' && until_lines made 8 && says "$out" 'made   b.txt@{2}'
 check 'none twice'
+# As bwa index does: a program reads a file of its own again, makes another one with it, and writes to it once more.
+cat >own.py <<'END'
+open('own', 'w').write(open('in.txt').read())
+open('index', 'w').write(open('own').read())
+open('own', 'a').write('more')
+END
+cmd 0 run -- sh -c "$PYTHON own.py; cat index >d.txt" && until_lines made 12 && says "$out" 'made   d.txt@{1}  by cat index' && says_not "$out" 'stale  d.txt' && says_not "$out" 'stale  index'
+check 'what a program made with a file of its own is not stale by what it wrote there later'
 watch_end made 0
 check 'SIGINT ends it with 0'
 

@@ -312,6 +312,39 @@ static int can_be_stale(struct watch *w, store_id version)
 	return r < 0 ? r : !r;
 }
 
+/* Marks what the walk comes to from its root by a way that goes neither through `now` nor through an execution that made
+ * it: who reads its own file and writes it again has not made with an old one what it made. ret has room for all nodes.
+ * 0, -errno. */
+static int mark_reached_otherwise(struct store *s, const struct lineage *l, store_id now, bool *ret)
+{
+	struct edges makers = {0};
+	int r = store_gens(s, now, &makers);
+	bool *shut = r < 0 ? NULL : calloc(l->n_nodes + 1, sizeof(*shut));
+	uint32_t *queue = shut ? calloc(l->n_nodes + 1, sizeof(*queue)) : NULL;
+	for (size_t i = 0; queue && i < l->n_nodes; i++) {
+		shut[i] = !l->nodes[i].exec && l->nodes[i].id == now;
+		for (size_t k = 0; k < makers.n && l->nodes[i].exec; k++)
+			shut[i] |= makers.v[k].to == l->nodes[i].id;
+	}
+	for (size_t at = 0, n = queue && l->n_nodes ? 1 : 0; at < n; at++) { /* the root is node 0 */
+		const struct lineage_node *node = &l->nodes[queue[at]];
+		ret[queue[at]] = true;
+		for (size_t k = node->first; k < node->first + node->n; k++) {
+			const uint32_t next = lineage_other(&l->edges[k], queue[at]);
+			if (!shut[next]) {
+				shut[next] = true;
+				queue[n++] = next;
+			}
+		}
+	}
+	edges_release(&makers);
+	if (r >= 0 && !queue)
+		r = -ENOMEM;
+	free(shut);
+	free(queue);
+	return r < 0 ? r : 0;
+}
+
 /* Tells of what came from the version that was replaced, and is in `all`. 0, what `each` returned, -errno. */
 static int tell_stale_of(struct watch *w, store_id was, store_id now, const struct idset *all, watch_each *each,
                          void *arg)
@@ -319,20 +352,25 @@ static int tell_stale_of(struct watch *w, store_id was, store_id now, const stru
 	struct lineage l = {0};
 	struct lineage_options o = {
 	    .direction = LINEAGE_DOWN, .skew = w->a->skew, .system_extra = w->a->system_extra, .seen_only = true};
-	bool *sure = NULL;
+	bool *sure = NULL, *old = NULL;
 	int r = lineage_walk(w->a->store, &was, 1, &o, w->err, &l);
-	if (r == 0)
+	if (r == 0) {
 		sure = calloc(l.n_nodes + 1, sizeof(*sure));
+		old = calloc(l.n_nodes + 1, sizeof(*old));
+	}
 	if (r == 0)
-		r = sure ? lineage_certain(w->a->store, &l, &o, w->err, sure) : -ENOMEM;
+		r = sure && old ? lineage_certain(w->a->store, &l, &o, w->err, sure) : -ENOMEM;
+	if (r == 0)
+		r = mark_reached_otherwise(w->a->store, &l, now, old);
 	for (size_t i = 1; i < l.n_nodes && r == 0; i++) {
-		if (l.nodes[i].exec || !idset_has(all, l.nodes[i].id) || l.nodes[i].id == now)
+		if (l.nodes[i].exec || !old[i] || !idset_has(all, l.nodes[i].id) || l.nodes[i].id == now)
 			continue;
 		r = can_be_stale(w, l.nodes[i].id);
 		if (r <= 0)
 			continue;
 		r = each(arg, &(struct watch_event){WATCH_STALE, l.nodes[i].id, was, now, sure[i]});
 	}
+	free(old);
 	free(sure);
 	lineage_release(&l);
 	return r;
