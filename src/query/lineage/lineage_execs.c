@@ -20,6 +20,12 @@ static int follow_one_file(struct lineage_walk *w, uint32_t i, struct lineage_bo
 		if (!lineage_passes(w, bound, host, e->lo, up ? INT64_MAX : e->hi, &then))
 			continue;
 		lineage_settle(w, i, host, object, e, &then);
+		if (up && e->sure && e->api == TERM_api_mpi) {
+			const int in_time = lineage_message_in_time(w, i, e->lo);
+			if (in_time < 0)
+				return in_time;
+			e->sure = in_time;
+		}
 		if (w->o->certain && run.n && e->sure != run.e.sure) {
 			run.n = e->sure ? 0 : run.n; /* what is not sure does not count beside what is */
 			if (!e->sure)

@@ -254,6 +254,11 @@ int lineage_is_object(struct lineage_walk *w, store_id version);
 
 /* ---- lineage_messages.c ---- */
 
+/* Surely before the last write of what execution i is walked from: when a file was closed is only known to be no later
+ * than some moment, and messages follow each other in less time than that. t: when the first message came. 1 also where
+ * that is no file, or its time is not known; 0; -errno. */
+int lineage_message_in_time(struct lineage_walk *w, uint32_t i, int64_t t);
+
 /* Of the edges from execution i, to what it used or made: takes out those to what carries messages of MPI alone, where
  * it told of these. 0 or -errno. */
 int lineage_drop_transport(struct lineage_walk *w, uint32_t i, struct edges *got);

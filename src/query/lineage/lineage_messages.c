@@ -92,6 +92,24 @@ static int is_transport(struct lineage_walk *w, store_id version)
 	return v.kind == TERM_kind_regular ? 1 : is_within_job(w, version);
 }
 
+int lineage_message_in_time(struct lineage_walk *w, uint32_t i, int64_t t)
+{
+	struct edges made = {0};
+	uint32_t node;
+	int r = store_outputs(w->s, w->nodes[i].id, &made);
+	bool any = false, in_time = false;
+	for (size_t k = 0; k < made.n && r >= 0 && !in_time; k++) {
+		struct version_info v;
+		if (!lineage_find_node(w, made.v[k].to, false, &node))
+			continue;
+		any = true;
+		r = store_version(w->s, made.v[k].to, &v);
+		in_time = r > 0 && (v.mtime == TIME_NONE || v.mtime >= t);
+	}
+	edges_release(&made);
+	return r < 0 ? r : !any || in_time;
+}
+
 int lineage_drop_transport(struct lineage_walk *w, uint32_t i, struct edges *got)
 {
 	struct edges room = {0};
