@@ -219,4 +219,14 @@ else
 	skip 'a library is loaded once, whatever becomes of its file or of the process' 'no C compiler'
 	skip 'a file system without execution: the library is not loaded, as without us' 'no C compiler'
 fi
+
+# An installation that is not whole: the linker would map what the file does not have.
+ours=$(dirname "$STEMMA")/../capture/hdf5/libstemma-hdf5-attach.so
+if [ -e "$ours" ]; then
+	mkdir -p tree/src/cmd tree/src/capture/hdf5 && cp "$STEMMA" tree/src/cmd/stemma && head -c 20000 "$ours" >tree/src/capture/hdf5/libstemma-hdf5-attach.so
+	tree/src/cmd/stemma run -q -- $PYTHON -B use.py dark cut.h5 >"$out" 2>"$err" && is "$out" 'False None None'
+	check 'a library of ours that is cut is not loaded'
+else
+	skip 'a library of ours that is cut is not loaded' "no $ours"
+fi
 finish

@@ -1,6 +1,8 @@
 #include "capture/attach/attach_copy.h"
 
+#include "base/buf.h"
 #include "base/fileid.h"
+#include "base/io.h"
 #include "base/os/memfile.h"
 #include "capture/attach/attach_elf.h"
 
@@ -108,6 +110,16 @@ static bool is_mapped_to_run(int fd)
 	return true;
 }
 
+/* Is our own library's file whole? The linker would map a shorter one, and the program end by SIGBUS. */
+static bool is_library_whole(const struct attach_copies *c)
+{
+	struct buf file = {0};
+	const bool whole = io_read_file(c->library, SIZE_MAX_COPIED, &file) == 0 && !file.failed &&
+	                   names_one(c, (const unsigned char *)file.p, file.n);
+	buf_release(&file);
+	return whole;
+}
+
 /* Fills the memory of size n behind fd by the changed library. 0; -errno. */
 static int make_image(const struct attach_copies *c, int from, int fd, size_t n)
 {
@@ -130,6 +142,8 @@ static int make_copy(const struct attach_copies *c, int from, const char *path, 
 	const char *slash = strrchr(path, '/');
 	if (!size || size > SIZE_MAX_COPIED)
 		return -EFBIG;
+	if (!is_library_whole(c))
+		return -ENOEXEC;
 	snprintf(name, sizeof(name), "stemma-library:%.100s", slash ? slash + 1 : path);
 	int fd = memfile_sealable(name, size);
 	int rc = fd < 0 ? fd : make_image(c, from, fd, size);
