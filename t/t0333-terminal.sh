@@ -69,7 +69,7 @@ typed()
 	$PYTHON -I "$T/type.py" "$STEMMA" run -q -- "$@" >/dev/null 2>"$err" </dev/null
 }
 echo b >b
-typed sh -c 'cat >a' && grep -q hello a && cmd 0 why a && says "$out" 'a@{1}: made by cat in sh' && says "$out" 'from terminal /dev/pts/' && says "$out" '(typed)? by' &&
+typed sh -c 'cat >a' && grep -q hello a && cmd 0 why a && says "$out" 'a@{1}: made by cat' && says "$out" 'from terminal /dev/pts/' && says "$out" '(typed)? by' &&
 	cmd 0 lineage a && says "$out" '─ ? terminal /dev/pts/' && says "$out" '(typed)  via descriptor'
 check 'what was typed into a file'
 typed sh -c 'sort b >c; cat b; cat a | tee d' && cmd 0 why c d && lines "$out" 2 && says_not "$out" 'typed' && says "$out" 'from b@{1} by' && cmd 0 lineage --all c && says "$out" 'terminal /dev/pts/'

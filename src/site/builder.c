@@ -20,7 +20,7 @@ static const char tables[] =
     "CREATE TABLE IF NOT EXISTS stemma_load.session (number bigint PRIMARY KEY, host text NOT NULL, events bigint NOT"
     " NULL, ended boolean NOT NULL, lacks boolean NOT NULL);"
     "CREATE TABLE IF NOT EXISTS stemma_load.forgotten (half bigint PRIMARY KEY);"
-    "CREATE TABLE IF NOT EXISTS stemma_load.host (host text PRIMARY KEY, sessions bigint NOT NULL, open_sessions bigint"
+    "CREATE TABLE IF NOT EXISTS stemma_load.host (host text NOT NULL, sessions bigint NOT NULL, open_sessions bigint"
     " NOT NULL, lacking_sessions bigint NOT NULL, last_recorded bigint);";
 
 int builder_tables(struct database *to, struct err *err)

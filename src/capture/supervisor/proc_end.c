@@ -75,7 +75,10 @@ bool proc_waits_for_child(const struct proc *p)
 		return false;
 	long nr = strtol(line, NULL, 10);
 	const char *pc = strrchr(line, ' '); /* below 4 GiB: perhaps of the 32-bit interface, whose numbers are others */
-	bool waits = nr == SYS_wait4 || nr == SYS_waitid || nr == SYS_vfork || nr == SYS_clone || nr == SYS_clone3;
+	bool waits = nr == SYS_wait4 || nr == SYS_waitid || nr == SYS_clone || nr == SYS_clone3;
+#ifdef SYS_vfork /* not of every architecture */
+	waits |= nr == SYS_vfork;
+#endif
 	return waits && pc && strtoull(pc, NULL, 16) >> 32;
 }
 
