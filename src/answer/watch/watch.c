@@ -312,9 +312,9 @@ static int can_be_stale(struct watch *w, store_id version)
 	return r < 0 ? r : !r;
 }
 
-/* Marks what the walk comes to from its root by a way that goes neither through `now` nor through an execution that made
- * it: who reads its own file and writes it again has not made with an old one what it made. ret has room for all nodes.
- * 0, -errno. */
+/* Marks what the walk comes to from its root by a way that goes neither through `now` nor through an execution that
+ * made it: who reads its own file and writes it again has not made with an old one what it made. ret has room for all
+ * nodes. 0, -errno. */
 static int mark_reached_otherwise(struct store *s, const struct lineage *l, store_id now, bool *ret)
 {
 	struct edges makers = {0};
