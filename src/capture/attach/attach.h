@@ -1,5 +1,5 @@
 /* attach.h - a library of ours is loaded with a library that it stands before, by the programs that load that one, and
- * by no others (doc/hdf5.md, "Without --hdf5").
+ * by no others (doc/hdf5.md, "Which programs are observed").
  *
  * The dynamic linker's open of such a library is stopped as any open is. It is answered with a descriptor of a sealed
  * copy, which names ours as its auxiliary library (attach_copy.h). So nothing is in the program's environment, and a
@@ -26,7 +26,7 @@ struct sup;
 
 /* `library`, an absolute path, is loaded with those whose file's name begins with "lib", contains one of `names`, and
  * that define or need one of `symbols` (both end with NULL and must outlive the run). NULL: no memory, or the path
- * cannot be used. */
+ * cannot be used. It lasts as long as the recorder. */
 struct attach *attach_new(const char *library, const char *const *names, const char *const *symbols);
 /* Does nothing where s->attach is NULL. */
 extern const struct feature attach_feature;

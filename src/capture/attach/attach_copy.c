@@ -50,14 +50,6 @@ struct attach_copies *attach_copies_new(const char *library, const char *const *
 	return c;
 }
 
-void attach_copies_free(struct attach_copies *c)
-{
-	for (size_t i = 0; c && i < c->n; i++)
-		if (c->v[i].fd >= 0)
-			close(c->v[i].fd);
-	free(c);
-}
-
 static bool times_are_equal(const struct statx_timestamp *a, const struct statx_timestamp *b)
 {
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
@@ -71,14 +63,14 @@ static bool is_unchanged(const struct statx *a, const struct statx *b)
 }
 
 /* What the file is now. False: it is no regular file, or not that inode. */
-static bool look(int fd, uint64_t dev, uint64_t ino, struct statx *ret)
+static bool look_at_inode(int fd, uint64_t dev, uint64_t ino, struct statx *ret)
 {
 	return fileid_statx_cached(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, ret) == 0 && S_ISREG(ret->stx_mode) &&
 	       ret->stx_ino == ino && fileid_dev(ret) == dev;
 }
 
 /* Reads the file of n bytes into the memory. 0; -errno. */
-static int fill(int from, unsigned char *image, size_t n)
+static int read_library(int from, unsigned char *image, size_t n)
 {
 	for (size_t at = 0; at < n;) {
 		const ssize_t got = pread(from, image + at, n - at, (off_t)at);
@@ -126,7 +118,7 @@ static int make_image(const struct attach_copies *c, int from, int fd, size_t n)
 	unsigned char *image = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (image == MAP_FAILED)
 		return -errno;
-	int rc = fill(from, image, n);
+	int rc = read_library(from, image, n);
 	if (rc == 0 && !names_one(c, image, n))
 		rc = -ENOEXEC;
 	if (rc == 0)
@@ -179,7 +171,7 @@ static int find_or_make(struct attach_copies *c, int from, const char *path, uin
 	if (!is_settled(now))
 		return -ESTALE;
 	int fd = make_copy(c, from, path, now->stx_size);
-	if (!look(from, dev, ino, &after) || !is_unchanged(now, &after)) {
+	if (!look_at_inode(from, dev, ino, &after) || !is_unchanged(now, &after)) {
 		if (fd >= 0)
 			close(fd);
 		return -ESTALE;
@@ -236,7 +228,7 @@ int attach_copies_get(struct attach_copies *c, const char *path, uint64_t dev, u
 	if (from < 0)
 		return -errno;
 	int fd = -ESTALE;
-	if (look(from, dev, ino, &now) && is_mapped_to_run(from)) {
+	if (look_at_inode(from, dev, ino, &now) && is_mapped_to_run(from)) {
 		pthread_mutex_lock(&c->lock);
 		fd = find_or_make(c, from, path, dev, ino, &now);
 		pthread_mutex_unlock(&c->lock);

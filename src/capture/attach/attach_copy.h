@@ -11,10 +11,9 @@
 struct attach_copies;
 
 /* Of libraries that are to have `library`, an absolute path, as their auxiliary one, and that define or need one of the
- * symbols (NULL at their end; they must outlive the copies). NULL: no memory. For attach_copies_free. */
+ * symbols (NULL at their end; they must outlive the copies). NULL: no memory, or the path
+ * cannot be used. They last as long as the recorder. */
 struct attach_copies *attach_copies_new(const char *library, const char *const *symbols);
-/* NULL is allowed. */
-void attach_copies_free(struct attach_copies *c);
 
 /* What the linker knows the copy of that file by, where one was made. False: none was. */
 bool attach_copies_identity(const struct attach_copies *c, uint64_t dev, uint64_t ino, uint64_t *ret_dev,
