@@ -192,7 +192,8 @@ static bool turn_one(struct prove_job *z, const struct trace_pair *q, const stru
 	else if (again_pair_run(&z->of, 1, round) != STATUS_OK)
 		buf_printf(&b, "running B failed");
 	else if (count_turned(z) != 1)
-		buf_printf(&b, "when B was run again it did not come there once, or its program was linked by an older stemma");
+		buf_printf(
+		    &b, "when B was run again, it never reached this decision, or its program was linked by an older stemma");
 	else
 		t->same = name_differing(z, (int[]){0, 1}, (unsigned[]){ROUND_A, round}, &b) == 0;
 	z->of.job.turn = NULL;
